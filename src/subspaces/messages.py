@@ -336,6 +336,8 @@ SILENCES = {
     "infeasible": ("most_clusters", "most_components", "cycle", "refilled"),
     "far_mean": ("constant_variables", "mean_level"),
     "holds_most": ("unlike_scales",),
+    "marks": ("holds_most", "unlike_scales"),
+    "loud_variable": ("holds_most", "unlike_scales", "most_components"),
     "identifiers": ("holds_most", "far_mean", "unlike_scales", "mean_level"),  # such as a year
     "single_samples": ("infinite", "repulsion", "most_clusters", "refilled"),
     "neighbours_depend": ("few_levels", "heavy_tails", "correlated_noise", "most_components"),

@@ -207,7 +207,7 @@ def numbers_of(run, path, *more):
         (lambda t: t.replace(",", ";").replace(".", ",").encode(), "d.csv", None),
         (lambda t: t.encode("utf-16"), "d.txt", None),
         (lambda t: t.encode("utf-8-sig").replace(b"\n", b",\r\n"), "d.csv", None),
-        (lambda t: ("A title\n\n" + t).encode(), "d.csv", "line 1, which stands alone above"),
+        (lambda t: ("A title\n\n" + t).encode(), "d.csv", "Line 1, which stands alone above"),
         (lambda t: t.replace("s0", "sö").encode("latin-1"), "d.csv", "is read as Latin-1"),
     ],
 )  # fmt: skip

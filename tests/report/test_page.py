@@ -211,9 +211,9 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     assert "chosen here: their dimensions" in section(render(fixed), "choice")
 
 
-def test_warnings_are_shown_as_sentences(union):
+def test_warnings_are_shown_as_they_are(union):
     model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
-    said = ("a <b> cluster kept emptying", "n_components=2 equals the rank of X.")
+    said = ("A <b> cluster kept emptying.", "n_components=2 equals the rank of X.")
     model.record_ = Record(61.0, tuple(map(note, said)), None, None, None, None)
     page = section(render(model), "warnings")
     assert "<li>A &lt;b&gt; cluster kept emptying.</li>" in page
@@ -361,8 +361,8 @@ def test_the_margin_of_a_choice_is_shown(union):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = PSC("auto", n_components=2, **settings).fit(union.data)
-    model.selection_ = {**model.selection_, "verdict": "2 clusters; 1 is nearly as good"}
-    assert "2 clusters; 1 is nearly as good." in section(render(model), "choice")
+    model.selection_ = {**model.selection_, "verdict": "2 clusters. 1 is nearly as good."}
+    assert "2 clusters. 1 is nearly as good." in section(render(model), "choice")
 
 
 def test_a_misspelt_option_is_told_with_the_right_one(tmp_path):

@@ -218,7 +218,7 @@ def test_who_does_not_belong_is_drawn_by_distances(page, wine):
 
 def test_hostile_names_leave_the_page_whole():
     X, classes = hostile_frame()
-    found = replace(gather_pca(X, classes=classes), warned=(note(f"{SCRIPT} is odd"),))
+    found = replace(gather_pca(X, classes=classes), warned=(note(f"{SCRIPT} is odd."),))
     page = page_of_pca(found, "<b>Title</b>")
     outline = Outline(page)
     assert outline.stack == []

@@ -10,6 +10,7 @@ from subspaces._types import Array
 from subspaces.app import recipes
 from subspaces.app.cli._options import CRITERIA, known_name, without_none
 from subspaces.app.cli._request import Request
+from subspaces.app.cli._words import in_options
 from subspaces.app.expression_scaler import as_preparation
 from subspaces.comparison import METHODS, Setting
 from subspaces.estimators import PSC
@@ -37,7 +38,8 @@ def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warni
 def with_choice(model: SubspaceClusterer, found: Selection, columns: Mapping[str, Array]) -> Any:
     """Return a fitted model that says how its number of clusters was chosen."""
     chosen = {name: column.tolist() for name, column in columns.items()}
-    noted = with_facts(model, selection={**chosen, "verdict": found.verdict, "grade": found.grade})
+    verdict = {"verdict": in_options(found.conclusion), "grade": found.grade}
+    noted = with_facts(model, selection={**chosen, **verdict})
     return noted.set_params(n_clusters="auto")
 
 

@@ -216,7 +216,7 @@ def _holds_most(table: Table) -> list[Message]:
         return []
     name = table.variable_names[largest]
     fact = "Variable {name!r} alone holds {share:%} of the variance, and so decides most."
-    leave_out = Advice("<ignore={names!r}> if it is no measurement", "ignore", [name])
+    leave_out = Advice("<ignore={names!r}> if it is not a measurement", "ignore", [name])
     facts = {"name": name, "names": [name], "share": float(share)}
     return [Message("holds_most", fact, facts, (use("scale", True), leave_out), "DataWarning")]
 

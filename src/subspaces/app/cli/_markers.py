@@ -55,10 +55,8 @@ def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | N
             failed = []
         except ValueError as error:
             found = model.markers(table.frame)
-            fact = "There are no split-half p-values: {why}."
-            failed = [
-                Message("no_split_half", fact, {"why": in_options(error).rstrip(".")}, kind="note")
-            ]
+            fact, why = "There are no split-half p-values: {why}.", in_options(error).rstrip(".")
+            failed = [Message("no_split_half", fact, {"why": why}, kind="note")]
     return found, [*map(message_of, caught), *failed]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from subspaces.app.cli._say import MOST_WARNINGS
+from subspaces.app.cli._say import MOST_WARNINGS, warn
 from subspaces.app.cli._words import in_options
 from subspaces.messages import Message, literal, note, shown
 
@@ -15,17 +15,20 @@ M = TypeVar("M", bound=Message)
 class Said:
     """Notes on how a table was read, and doubts about it and its clusters.
 
-    settled: parameters that the user has set, on which there is no advice.
+    settled: parameters that the user has set, on which there is no advice. answer: a verdict that
+    is printed in any case, and may make doubts superfluous.
     """
 
     notes: Sequence[str]
     doubts: Sequence[Message]
     settled: Collection[str] = ()
+    answer: Message | None = None
 
     @property
     def kept(self) -> list[Message]:
         """All of them as values, the notes as such."""
-        notes = [replace(note(each), kind="note") for each in self.notes]
+        sentences = (f"{each[:1].upper()}{each[1:]}." for each in self.notes)
+        notes = [replace(note(each), kind="note") for each in sentences]
         return list({str(each): each for each in [*notes, *self.doubts]}.values())
 
     @property
@@ -37,8 +40,16 @@ class Said:
     def shown(self) -> list[str]:
         """The gravest of the doubts in options; notes follow if there are few."""
         notes = [each for each in self.kept if each.kind == "note"]
-        gravest = [*shown(self.doubts, MOST_WARNINGS), *notes]
+        answers = [] if self.answer is None else [self.answer]
+        doubts = shown([*self.doubts, *answers], MOST_WARNINGS + len(answers))
+        gravest = [*(each for each in doubts if each is not self.answer), *notes]
         return [str(each) for each in with_options(gravest, self.settled)][:MOST_WARNINGS]
+
+    def say(self) -> list[str]:
+        """Print the gravest on stderr; return the lines of all."""
+        for line in self.shown:
+            warn(line)
+        return self.lines
 
     @property
     def entries(self) -> list[dict[str, Any]]:

@@ -4,16 +4,13 @@ import codecs
 import json
 import math
 import sys
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
-
-if TYPE_CHECKING:
-    from subspaces.messages import Message
 
 # Characters to a line where there is no window and no COLUMNS, and to a line of words.
 PIPE_WIDTH, WORDS_WIDTH = 120, 80
@@ -61,19 +58,6 @@ def what_was_written(files: Sequence[str], folder: object, left: int = 99) -> st
     place = "report.html" if "report.html" in files else "summary.json"
     more = f" ({left} more note{'s' * (left != 1)} in {place})" if left else ""
     return f"Wrote {files[0]} and {len(files) - 1} more files in {folder}{more}"
-
-
-def say_warnings(messages: "Iterable[str | Message]", settled: Collection[str] = ()) -> list[str]:
-    """Print the gravest warnings on stderr, three at most; return all of them in options."""
-    from subspaces.app.cli._words import in_options
-    from subspaces.messages import note as as_message
-    from subspaces.messages import shown
-
-    values = [as_message(each) if isinstance(each, str) else each for each in messages]
-    lines = list(dict.fromkeys(in_options(each, settled) for each in shown(values, MOST_WARNINGS)))
-    for line in lines[:MOST_WARNINGS]:
-        warn(line)
-    return list(dict.fromkeys(in_options(each, settled) for each in values))
 
 
 def say_error(text: str) -> None:

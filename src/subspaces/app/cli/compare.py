@@ -6,7 +6,7 @@ import typer
 
 from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
-from subspaces.app.cli._say import note, percent, say_json, say_table, say_warnings, working
+from subspaces.app.cli._say import note, percent, say_json, say_table, working
 from subspaces.app.cli._words import in_options
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def compare(
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
     from subspaces.app.cli import _inputs
+    from subspaces.app.cli._said import Said
     from subspaces.comparison import compare as compare_methods
 
     table, doubts = _inputs.read_input(source)
@@ -61,7 +62,7 @@ def compare(
         table, source.data, "subspaces fit --imputed, which writes the table with its gaps filled"
     )
     table, _, further = _inputs.prepare_values(table, values)
-    say_warnings([*table.notes, *doubts, *further])
+    Said(table.notes, [*doubts, *further]).say()
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
             table.frame,

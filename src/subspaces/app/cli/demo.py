@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._outputs import refuse_file
-from subspaces.app.cli._say import percent, say, say_table, say_warnings, working
+from subspaces.app.cli._say import percent, say, say_table, working
 from subspaces.runtime.extras import install
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def _compare_with_k_means(model: "PSC", X: "Array", target: "Labels") -> Any:
     """Fit PSC and K-means to X, print both accuracies; return the labels of K-means, (n,)."""
     from sklearn.cluster import KMeans
 
+    from subspaces.app.cli._said import Said
     from subspaces.messages import message_of
     from subspaces.metrics import adjusted_rand_score, matched_accuracy
     from subspaces.runtime.warning import collect_warnings
@@ -90,7 +91,7 @@ def _compare_with_k_means(model: "PSC", X: "Array", target: "Labels") -> Any:
             rows.append([name, right, agreement, f"{seconds:.2f}"])
     headings = ("method", "in the right cluster", "adjusted Rand", "seconds")
     say_table(headings, rows, numbers=range(1, 4))
-    say_warnings(map(message_of, caught))
+    Said((), [message_of(each) for each in caught]).say()
     return k_means.labels_
 
 
@@ -107,6 +108,7 @@ def _show_pca(path: Path) -> str:
     import pandas as pd
     from sklearn.datasets import load_wine
 
+    from subspaces.app.cli._said import Said
     from subspaces.app.report import page_of_pca
     from subspaces.app.report._page import write_page
     from subspaces.app.report._pca.findings import gather_pca
@@ -117,7 +119,7 @@ def _show_pca(path: Path) -> str:
     found = gather_pca(table, scale=True, random_state=0, classes=names)
     say(found.components.verdict)
     say(found.outliers.verdict)
-    say_warnings(found.warned)
+    Said((), found.warned).say()
     if find_spec("plotly") is None:
         return f"needs plotly. {install('report')}"
     return str(write_page(page_of_pca(found, "Three kinds of wine, one PCA"), path))

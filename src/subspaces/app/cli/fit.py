@@ -16,7 +16,6 @@ from subspaces.app.cli._say import (
     say_json,
     say_stability,
     say_table,
-    say_warnings,
     warn,
     what_was_written,
     working,
@@ -213,7 +212,7 @@ def fit(
         written = [*FILES, *_markers.names(stage)]
         written = [name for name in written if (stage / name).exists()]
     if as_document:
-        say_warnings([*said.notes, *said.doubts], said.settled)
+        said.say()
         say_json({**summary, "folder": str(out), "files": written})
         return
     _show(summary, said, out, written)

@@ -9,7 +9,7 @@ import typer
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import setting
-from subspaces.app.cli._say import note, say, say_json, say_table, say_warnings
+from subspaces.app.cli._say import note, say, say_json, say_table
 
 if TYPE_CHECKING:
     from subspaces.diagnostics import PCAInfluence
@@ -47,6 +47,7 @@ def influence(
     """
     _outputs.refuse_to_overwrite(out, force=force, read=(source.data, source.classes))
     from subspaces.app.cli import _inputs
+    from subspaces.app.cli._said import Said
     from subspaces.diagnostics import pca_influence
     from subspaces.messages import message_of
     from subspaces.runtime.warning import collect_warnings
@@ -55,7 +56,7 @@ def influence(
     table, _, further = _inputs.prepare_values(table, values)
     with collect_warnings() as caught:
         found = pca_influence(table.data, dims, center=center)
-    say_warnings([*table.notes, *doubts, *further, *map(message_of, caught)])
+    Said(table.notes, [*doubts, *further, *map(message_of, caught)]).say()
     rows = _ranked(table, found, by.value)
     press = float(found.loo_error.mean())
     if out is not None:

@@ -14,7 +14,6 @@ from subspaces.app.cli._say import (
     say,
     say_json,
     say_table,
-    say_warnings,
     visible,
     warn,
     what_was_written,
@@ -117,7 +116,8 @@ def pca(
                 classes=_pca.classes_in_words(table),
             )
         settled = {"scale"} if values.scale or preset else set()
-        said = Said(table.notes, [*doubts, *map(message_of, caught), *found.warned], settled)
+        doubts += [*map(message_of, caught), *found.warned]
+        said = Said(table.notes, doubts, settled, found.components.conclusion)
         found = _pca.with_words_of_options(found, said, preparation)
         settings = {"center": center, "level": level, "seed": seed}
         summary = {"data": str(source.data), **_pca.summary(found, table, said, settings)}
@@ -126,7 +126,7 @@ def pca(
             _pca.write_page(stage, found, source.data.name)
         written = [name for name in FILES if (stage / name).exists()]
     if as_document:
-        say_warnings(said.kept, settled)
+        said.say()
         say_json({**summary, "folder": str(out), "files": written})
         return
     _show(summary, said, out, written)

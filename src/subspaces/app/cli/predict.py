@@ -6,7 +6,7 @@ from typing import Annotated
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import setting
-from subspaces.app.cli._say import matched_classes, note, say, say_json, say_warnings
+from subspaces.app.cli._say import matched_classes, note, say, say_json
 
 
 def predict(
@@ -33,11 +33,12 @@ def predict(
     """
     _outputs.refuse_to_overwrite(out, force=force, read=(model, source.data, source.classes))
     from subspaces.app.cli import _inputs, _predicting, _results
+    from subspaces.app.cli._said import Said
 
     fitted = _predicting.read_model(model)
     known = _predicting.variable_names(fitted)
     table, doubts = _inputs.read_input(source, known)
-    say_warnings([*table.notes, *doubts])
+    Said(table.notes, doubts).say()
     found = _predicting.predicted_columns(fitted, table)
     agreement = _results.agreement(table, found["cluster"])
     text = _outputs.as_csv(list(found), zip(*found.values(), strict=True))

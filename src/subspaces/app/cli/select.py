@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._request import Request
-from subspaces.app.cli._say import say, say_json, say_stability, say_table, say_warnings, working
+from subspaces.app.cli._say import say, say_json, say_stability, say_table, working
 from subspaces.app.cli._words import in_options
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def select(
         _select_by_stability(request, source, as_document=as_document)
         return
     from subspaces.app.cli import _inputs, _trust
+    from subspaces.app.cli._said import Said
     from subspaces.estimators import PSC
     from subspaces.messages import message_of
     from subspaces.runtime.warning import collect_warnings
@@ -110,7 +111,7 @@ def select(
     # The criterion "free" tries learned dimensions beside the one assumed.
     is_open = dims is None and found.criterion != "free"
     assumed = _trust.assumed_dimension(max_clusters, table) if is_open else None
-    messages = say_warnings([*table.notes, *doubts, *([assumed] if assumed else [])])
+    messages = Said(table.notes, [*doubts, *([assumed] if assumed else [])]).say()
     if as_document:
         say_json(_document(source, found, messages))
         return
@@ -136,12 +137,13 @@ def _document(
 def _select_by_stability(request: Request, source: options.Source, *, as_document: bool) -> None:
     """Compare numbers of clusters of a table by the agreement of halves, and print the answer."""
     from subspaces.app.cli import _fitting, _inputs
+    from subspaces.app.cli._said import Said
     from subspaces.messages import message_of
 
     table, doubts = _inputs.read_input(source)
     with working("Comparing numbers of clusters"):
         found, caught = _fitting.choose_number(request, table)
-    messages = say_warnings([*table.notes, *doubts, *map(message_of, caught)])
+    messages = Said(table.notes, [*doubts, *map(message_of, caught)]).say()
     taken_for = found.best_estimator_["prepare"].verdict_
     if as_document:
         say_json(_document(source, found, messages, taken_for=taken_for))

@@ -66,14 +66,6 @@ def count(value: int, thing: str) -> str:
     return f"{value:,} {thing}" if value == 1 else f"{value:,} {thing}s"
 
 
-def sentence(message: str) -> str:
-    """Return a message with a capital and a full stop; ``name=value`` at its start is kept."""
-    text = message.strip()
-    starts_a_word = text.split("=")[0].isidentifier() and "=" in text.split(" ")[0]
-    text = text if starts_a_word else text[:1].upper() + text[1:]
-    return text if text.endswith(".") else f"{text}."
-
-
 def duration(seconds: float) -> str:
     """Return a duration as text: ``0.26 seconds`` or ``3 min 5 s``, say."""
     if seconds < 1:

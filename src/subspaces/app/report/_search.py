@@ -7,7 +7,7 @@ import numpy as np
 from subspaces.app.report import _figures, _tables
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._findings import Findings
-from subspaces.app.report._names import count, dimension, duration, escape, number, sentence
+from subspaces.app.report._names import count, dimension, duration, escape, number
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.halving import stability_table
 from subspaces.selection import Selection
@@ -42,7 +42,7 @@ def choice(draft: Draft) -> str | None:
         words = f"The bound on the weights was chosen: {number(model.bound_)}."
     else:
         verdict = table.get("verdict")
-        words = _chosen_in_words(draft.found) + (f" {escape(sentence(verdict))}" if verdict else "")
+        words = _chosen_in_words(draft.found) + (f" {escape(verdict)}" if verdict else "")
         if len(table["n_clusters"]) < 2:
             return f"<p>{words}</p>"
         tried = np.asarray(table["n_clusters"])
@@ -90,7 +90,7 @@ def _selection(draft: Draft, chosen: Selection) -> str:
     verdict = getattr(chosen, "verdict", None)
     margin = ""
     if verdict:
-        margin = f" {escape(sentence(verdict))}"
+        margin = f" {escape(verdict)}"
     elif np.isfinite(chosen.margin_):
         margin = f" The runner-up is behind by {100 * chosen.margin_:.0f} % of the spread."
     words = f"<p>Chosen by {escape(chosen.criterion)}: {escape(chosen.best_)}.{margin}</p>"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._missing import missing_section
-from subspaces.app.report._names import count, escape, sentence
+from subspaces.app.report._names import count, escape
 from subspaces.diagnostics import means_or_directions
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.messages import Message, percent
@@ -97,7 +97,7 @@ def list_of_warnings(messages: Sequence[Message]) -> str | None:
     """Return the HTML list of messages as sentences; None if there are none."""
     if not messages:
         return None
-    items = "".join(f"<li>{escape(sentence(str(message)))}</li>" for message in messages)
+    items = "".join(f"<li>{escape(message)}</li>" for message in messages)
     return f'<ul class="messages">{items}</ul>'
 
 
