@@ -120,6 +120,11 @@ def check(settings: Settings) -> None:
         as_choice(settings.refine, "refine", get_args(Refinement))
     if settings.n_variables is None:
         return
+    if is_auto(settings.affine):
+        fact = "<affine='auto'> does not work with <n_variables>."
+        raise ParameterError(
+            "affine", fact, use("affine", True), use("affine", False), value="auto"
+        )
     if settings.refine == "descent":
         fact = "<refine='descent'> does not work with <n_variables>."
         others = use("refine", "ppca"), use("refine", None)
