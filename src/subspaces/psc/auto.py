@@ -379,7 +379,7 @@ def cuts_a_continuum(clusters: Clusters, X: Array) -> bool:
 
 
 def warn_of_choice(fit: Fit, X: Array, settings: Settings) -> None:
-    """Warn of what is doubtful about a fit with chosen numbers; settings: as they were asked for."""
+    """Warn of what is doubtful about chosen numbers; settings: as they were asked for."""
     n_clusters = len(fit.subspaces)
     if is_auto(settings.n_clusters) and n_clusters > 1:
         if n_clusters == min(settings.max_clusters, len(X) // 4):

@@ -82,7 +82,7 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     if best and is_auto(settings.n_clusters):
         against = against_one_group(rows, best[0])
     if not best or (against is not None and not against.keeps):
-        chosen = _one_cluster(rows, settings)
+        chosen = _one_cluster(rows, settings) if not numbers or against else _simplest(settings)
     else:
         labels = best[0].labels if len(rows) == len(X) else settings.init
         chosen = _with_numbers(settings, best[0], labels)
@@ -132,9 +132,10 @@ def numbers_to_try(rows: Array, settings: Settings) -> Sequence[int]:
 
 def best_of_each_number(found: Sequence[Candidate]) -> list[Candidate]:
     """Return the best candidate of each number of clusters, the best first."""
-    ordered = sorted(found, key=lambda candidate: candidate.icl)
-    first = {candidate.n_clusters: candidate for candidate in reversed(ordered)}
-    return sorted(first.values(), key=lambda candidate: candidate.icl)
+    best: dict[int, Candidate] = {}
+    for candidate in sorted(found, key=lambda candidate: candidate.icl):
+        best.setdefault(candidate.n_clusters, candidate)
+    return list(best.values())
 
 
 def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
@@ -155,6 +156,15 @@ def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
     cut = k_means_labels(seen, KMeans(k, n_init=5, random_state=0))
     p_value = one_group_p_value(seen, cut, k, TABLES, np.random.default_rng(0))
     return replace(found, p_value=p_value)
+
+
+def _simplest(settings: Settings) -> Settings:
+    """Return the settings of the simplest clusters, if there are too few samples for a choice."""
+    affine = True if is_auto(settings.affine) else bool(settings.affine)
+    given = settings.n_components
+    n_clusters = 1 if is_auto(settings.n_clusters) else settings.n_clusters
+    dimension = 1 - affine if is_auto(given) else given
+    return replace(settings, n_clusters=n_clusters, n_components=dimension, affine=affine)
 
 
 def _one_cluster(rows: Array, settings: Settings) -> Settings:
@@ -178,7 +188,9 @@ def table_of(
     found: Sequence[Candidate], best: Sequence[Candidate], against: AgainstOne | None
 ) -> dict[str, Any]:
     """Return ``selection_``: a list entry for each candidate, the answers, verdict and grade."""
-    ordered = sorted(found, key=lambda each: (each.n_clusters, not each.affine, each.dimensions))
+    ranked = sorted(found, key=lambda candidate: -candidate.icl)
+    distinct = {(each.n_clusters, not each.affine, each.dimensions): each for each in ranked}
+    ordered = [distinct[key] for key in sorted(distinct)]
     least = min((each.icl for each in found), default=np.nan)
     verdict = verdict_on(best, against)
     return {

@@ -122,9 +122,8 @@ def check(settings: Settings) -> None:
         return
     if is_auto(settings.affine):
         fact = "<affine='auto'> does not work with <n_variables>."
-        raise ParameterError(
-            "affine", fact, use("affine", True), use("affine", False), value="auto"
-        )
+        others = use("affine", True), use("affine", False)
+        raise ParameterError("affine", fact, *others, value="auto")
     if settings.refine == "descent":
         fact = "<refine='descent'> does not work with <n_variables>."
         others = use("refine", "ppca"), use("refine", None)
