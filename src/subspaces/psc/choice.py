@@ -18,7 +18,7 @@ from subspaces.core import choosing
 from subspaces.core.exact_union import exact_union
 from subspaces.messages import Advice, Grade, Verdict, in_a_row, use
 from subspaces.progress import Step
-from subspaces.psc.candidates import Candidate, leading_axes, of_number, searched
+from subspaces.psc.candidates import AXES, Candidate, leading_axes, of_number, searched
 from subspaces.psc.one_group import one_group_p_value
 from subspaces.psc.settings import Settings, is_auto
 from subspaces.starts.spectral import k_means_labels
@@ -66,9 +66,9 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     X (n, p): without missing cells.
     """
     rows = thinned(X)
-    seen = leading_axes(rows)
-    models = replace(settings, affine=True) if _is_centred(settings, rows) else settings
     numbers = numbers_to_try(rows, settings)
+    seen = leading_axes(rows, axes_to_see(settings, numbers))
+    models = replace(settings, affine=True) if _is_centred(settings, rows) else settings
     exact = exact_candidate(X, models, numbers) if is_auto(settings.n_components) else None
     if exact is not None:
         return _with_numbers(settings, exact, exact.labels), _table_of_exact(exact)
@@ -128,6 +128,13 @@ def numbers_to_try(rows: Array, settings: Settings) -> Sequence[int]:
         return [k for k in (int(settings.n_clusters),) if k > 1]
     most = min(settings.max_clusters, len(rows) // 4)
     return range(2, most + 1) if np.ptp(rows, axis=0).any() else []
+
+
+def axes_to_see(settings: Settings, numbers: Sequence[int]) -> int:
+    """Return the number of leading axes of a wide table; subspaces of given dimensions fit in."""
+    if is_auto(settings.n_components) or not numbers:
+        return AXES
+    return max(AXES, numbers[-1] * (int(np.max(settings.n_components)) + 1))
 
 
 def best_of_each_number(found: Sequence[Candidate]) -> list[Candidate]:
