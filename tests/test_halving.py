@@ -132,10 +132,10 @@ def test_the_verdict(means, code, grade, chosen):
 @pytest.mark.parametrize(
     ("means", "said"),
     [
-        ((0.95, 0.94, 0.6), "2 (0.95) and 3 (0.94) are about equally stable. 3 clusters are taken, "
-         f"{SOLID}."),
+        ((0.95, 0.94, 0.6), "2 (0.95) and 3 (0.94) are about equally stable. 3 clusters were "
+         f"chosen, {SOLID}."),
         ((0.99, 0.85, 0.6), "2 is the most stable number (0.99), and 3 (0.85) is stable, too. "
-         f"3 clusters are taken, {SOLID}."),
+         f"3 clusters were chosen, {SOLID}."),
         ((0.3, 0.7, 0.5), "3 clusters, the most stable number, but doubtful: halves agree to 0.70 "
          "over 4 splits."),
         ((0.85, 0.95, 0.6), "3 clusters, the most stable number: halves agree to 0.95 over 4 "
@@ -156,11 +156,11 @@ def test_numbers_that_may_be_as_stable_are_named_with_their_agreement():
     assert found.equally_stable == [0, 2]
     assert str(verdict_on_numbers(found)) == (
         "2 is the most stable number (0.89), and 3 (0.70) and 4 (0.72) may be as stable. 2 "
-        f"clusters are taken, {SOLID}."
+        f"clusters were chosen, {SOLID}."
     )
     weak = Numbers((2, 3, 4, 5), [], [], agreement - 0.15, strength - 0.3, np.ones((4, 5)))
     assert verdict_on_numbers(weak).grade == Grade.DOUBTFUL
-    assert str(verdict_on_numbers(weak)).endswith("2 clusters are taken, the smallest of these.")
+    assert str(verdict_on_numbers(weak)).endswith("2 clusters were chosen, the smallest of these.")
 
 
 def test_the_size_alone_decides_how_often_samples_are_halved(monkeypatch):

@@ -85,7 +85,7 @@ def test_axes_weaker_than_noise_or_without_variance_are_no_components():
     assert [kind.name for kind in guess] == ["COMPONENT"] * 4 + ["NOT_COUNTED"] * 2
     faint = verdict_on_components(replace(found, low=4, high=4), explained, (200, 60))
     assert faint.parameters["clear"] == 3
-    assert str(faint).endswith("Only the first 3 hold 0.05 % of the variance or more.")
+    assert str(faint).endswith("Only the first 3 make up 0.05 % of the variance or more.")
 
 
 def test_a_component_that_nothing_hides_behind_is_told_as_a_share_of_the_variance():

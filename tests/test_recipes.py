@@ -294,7 +294,9 @@ def test_a_consensus_of_mixtures_that_do_not_come_to_rest_says_so(monkeypatch):
 def test_a_consensus_without_room_is_refused_at_once(monkeypatch):
     monkeypatch.setattr("subspaces.runtime.memory.available", lambda: 10_000_000)
     monkeypatch.setattr("subspaces.consensus._together", None)  # is not reached
-    said = r"ConsensusProfiles of 1000 samples x 5 variables needs about 24.1 MB of memory, and 10 "
+    said = (
+        r"ConsensusProfiles of 1000 samples x 5 variables needs about 24.1 MB of memory, but only "
+    )
     with pytest.raises(MemoryError, match=said):
         ConsensusProfiles(2).fit(np.random.default_rng(0).normal(size=(1000, 5)))
 

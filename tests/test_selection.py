@@ -79,7 +79,7 @@ def test_an_automatic_choice_keeps_its_verdict(tmp_path):
     exact = make_scenario("a", random_state=4).data
     model = PSC("auto", n_components="auto", n_init=3, max_clusters=3, random_state=0).fit(exact)
     assert model.selection_["grade"] == Grade.SURE
-    assert model.selection_["verdict"].startswith("2 clusters hold every sample without error")
+    assert model.selection_["verdict"].startswith("2 clusters fit every sample exactly")
 
 
 def test_one_cluster_is_a_possible_answer():

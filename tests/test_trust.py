@@ -286,5 +286,5 @@ def test_a_variable_that_a_half_lacks_is_left_out_of_the_split():
     np.testing.assert_array_equal(found.per_resample, plain.per_resample)
     assert (found.k_means, found.verdict) == (plain.k_means, plain.verdict)
     rare[7, :8] = np.nan
-    with pytest.raises(ValueError, match="one half of the samples lacks"):
+    with pytest.raises(ValueError, match="empty in one half of the split"):
         stability(model, rare, n_resamples=3, random_state=0)

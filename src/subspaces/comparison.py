@@ -332,8 +332,8 @@ def _check_gaps(matrix: Array, X: Data, chosen: Mapping[str, Clusterer]) -> None
     row, column = holes[0].tolist()
     raise ParameterError(
         "X",
-        "{methods} cannot take the {holes:#missing value} of the table (the first at {place}).",
-        Advice(f"use methods that do, such as {', '.join(taking)}", "methods"),
+        "{methods} cannot handle the {holes:#missing value} of the table (the first at {place}).",
+        Advice(f"use methods that can, such as {', '.join(taking)}", "methods"),
         FILL,
         methods=refusing,
         holes=len(holes),
@@ -375,14 +375,14 @@ def _checked_labels(labels: ArrayLike | None, n_samples: int) -> Labels | None:
     if known.shape != (n_samples,):
         raise ParameterError(
             "labels",
-            f"<labels> has shape {known.shape} for {n_samples} samples. Use one label each.",
+            f"<labels> has shape {known.shape} for {n_samples} samples. Use one label per sample.",
         )
     missing = [i for i, label in enumerate(known.tolist()) if label is None or label != label]
     if missing:
         raise ParameterError(
             "labels",
             f"<labels> has no value at row {missing[0]} (and {len(missing) - 1} more). Use "
-            "one label each.",
+            "one label per sample.",
         )
     texts = known.astype(str)
     if not (texts != "").any():

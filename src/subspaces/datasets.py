@@ -404,7 +404,7 @@ def with_classes(table: Table, path: Path) -> Table:
     classes = read_cls(path)
     if len(classes) != len(table.data):
         raise ValueError(
-            f"{path} has {len(classes)} samples where the table has {len(table.data)}. Use the "
+            f"{path} has {len(classes)} samples, but the table has {len(table.data)}. Use the "
             "CLS file of the same samples"
         )
     return replace(table, classes=classes)

@@ -136,7 +136,7 @@ def doubt(reading: Reading) -> SubspacesWarning | None:
     words = {"ratios": "log ratios", "log": "logarithms"}.get(reading.kind, reading.kind)
     return DataWarning(
         "negative_whole",
-        "Whole numbers, {negative:%} of them negative, were taken for {words}.",
+        "Whole numbers, {negative:%} of them negative, were treated as {words}.",
         FROM_0_UP,
         ROUNDED_RATIOS,
         Advice("use <kind='intensities'> for a scanner's values", "kind", "intensities"),
@@ -264,8 +264,8 @@ def counts_hint(X: Any, name: str) -> SubspacesWarning | None:
         return None
     return DataWarning(
         "counts",
-        "{table} seems to hold counts ({because}), which differ with the total of each sample.",
-        Advice("use their logarithms: scanpy.pp.normalize_total, then scanpy.pp.log1p"),
+        "{table} seems to contain counts ({because}), which depend on each sample's total.",
+        Advice("normalise and take logs first: scanpy.pp.normalize_total, then scanpy.pp.log1p"),
         table=name,
         because=found.because,
     )
@@ -278,7 +278,7 @@ def batch_hint(names: Iterable[Any]) -> SubspacesWarning | None:
         return None
     return DataWarning(
         "batch",
-        "The variable {variable!r} has the name of a batch, but counts as a gene.",
+        "{variable!r} looks like a batch label but is used as a gene.",
         Advice("leave it out", "ignore", found, command=f"use <ignore={found}>"),
         variable=found[0],
     )

@@ -294,7 +294,7 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
     why = "the largest number at which both halves find every cluster"
     why = why if found.solid else "the smallest of these"
     first = _stable_ones(found, top)
-    fact = f"{first} {{chosen:#cluster is|clusters are}} taken, {why}."
+    fact = f"{first} {{chosen:#cluster was|clusters were}} chosen, {why}."
     return Verdict("several", fact, figures, grade=Grade.DOUBTFUL)
 
 

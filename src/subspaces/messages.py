@@ -15,8 +15,8 @@ Users filter by class, and ask a warning for its code:
 >>> [warning.code for warning in model.record_.warned]
 ['far_mean']
 >>> print(model.record_.messages[0])
-The mean of the samples holds 99 % of the sum of squares, so each subspace spends an axis on it. Use
-affine=True, or centre the variables.
+The mean of the samples makes up 99 % of the sum of squares, so each subspace spends an axis on it.
+Use affine=True, or centre the variables.
 """
 
 import re
@@ -80,7 +80,7 @@ def use(parameter: str, value: Any, command: str | None = None) -> Advice:
 FEWER_CLUSTERS = Advice("use fewer clusters", "n_clusters")
 SMALLER_DIMENSION = Advice("use a smaller <n_components>", "n_components")
 FILL = Advice(
-    "fill them by PSC(...).fit(X).impute(X)", command="fill them by subspaces fit --imputed"
+    "fill them with PSC(...).fit(X).impute(X)", command="fill them with subspaces fit --imputed"
 )
 MORE_ITERATIONS = Advice("use a larger <max_iter>", "max_iter", command="")
 

@@ -65,7 +65,7 @@ class MissingValues:
             )
         )
         return (
-            f"{percent(self.share)} of the values are missing, most of sample {sample} and "
+            f"{percent(self.share)} of the values are missing, most in sample {sample} and "
             f"variable {variable}"
         )
 
@@ -84,9 +84,9 @@ def first_gap(table: Table) -> str | None:
     if not len(holes):
         return None
     i, j = holes[0]
-    more = f" (one of {len(holes)} missing ones)" if len(holes) > 1 else ""
+    more = f" (one of {len(holes)} missing values)" if len(holes) > 1 else ""
     sample, variable = table.sample_names[i], table.variable_names[j]
-    return f"sample {sample!r} has no value (NaN) of {variable!r}{more}"
+    return f"sample {sample!r} has no value (NaN) for {variable!r}{more}"
 
 
 def without_missing(table: Table, most: float) -> Table:

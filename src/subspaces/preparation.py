@@ -122,7 +122,7 @@ def prepare(table: Table, preparation: Preparation) -> Table:
     matched = match_variables(table, preparation.inputs or names)
     gap = first_gap(matched) if _rests_on_all_values(preparation) else None
     if gap is not None:
-        fact = "{gap}, but the model was fitted to totals or means of samples."
+        fact = "{gap}, but the model uses totals or means of samples."
         whole = Advice("use samples without missing values")
         raise ParameterError("X", fact, whole, gap=gap[0].upper() + gap[1:])
     data = scaled_to_total(matched.data, preparation.total, matched.sample_names)
@@ -164,7 +164,7 @@ def filled_in_raw_units(raw: Array, filled: Array, preparation: Preparation) -> 
     Scaling and logarithms are undone. Raise ValueError for other steps that cannot be.
     """
     if _rests_on_all_values(preparation):
-        fact = "Samples that were centred or scaled cannot be filled in the units of the table."
+        fact = "After samples are centred or scaled, values cannot be filled in the original units."
         raise ParameterError("X", fact, Advice("fill the prepared table"))
     values = filled if preparation.spread is None else filled * preparation.spread
     values = values if preparation.centre is None else values + preparation.centre

@@ -215,7 +215,8 @@ def select_n_clusters(
     numbers = _check_candidates(candidates, len(matrix))
     if criterion == "stability":
         raise ParameterError(
-            "criterion", "<criterion='stability'> is for recipes. Use recipes.expression, say."
+            "criterion",
+            "<criterion='stability'> only works with recipes. Use recipes.expression, say.",
         )
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
@@ -274,12 +275,12 @@ def _select_by_stability(
     if criterion not in ("auto", "stability") or margins != "data":
         raise ParameterError(
             "criterion",
-            "Likelihoods of recipes cannot be compared, because each number of clusters has "
-            "other axes. Use <criterion='stability'> without normal scores.",
+            "Likelihoods of recipes cannot be compared, because each number of clusters uses "
+            "different axes. Use <criterion='stability'> without normal scores.",
         )
     if not isinstance(steps["cluster"], PSC):
         raise ParameterError(
-            "estimator", "A consensus has no halves to compare. Use <consensus=False>."
+            "estimator", "A consensus cannot be compared between halves. Use <consensus=False>."
         )
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:
@@ -408,7 +409,7 @@ def select_n_components(
     if criterion == "press" and not sparse:
         raise ParameterError(
             "criterion",
-            "<criterion='press'> takes the largest dimension unless <n_variables> is set. "
+            "<criterion='press'> chooses the largest dimension unless <n_variables> is set. "
             "Use 'noise' or 'parallel'.",
         )
 

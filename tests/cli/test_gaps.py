@@ -48,7 +48,7 @@ def fitted(run, path, out, *options):
 def test_a_table_with_gaps_is_clustered_and_says_what_is_missing(run, gaps, tmp_path):
     ended = fitted(run, gaps, tmp_path / "r", "--imputed")
     share = HOLES.mean()
-    assert f"{100 * share:.2g} % of the values are missing, most of sample" in ended.err
+    assert f"{100 * share:.2g} % of the values are missing, most in sample" in ended.err
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
     assert_allclose(summary["missing"], share)
     assert summary["adjusted_rand"] > 0.9
@@ -147,8 +147,8 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
             ["fit", "--clusters", 2, "--preset", "expression"],
             "subspaces fit --log --imputed",
         ),
-        (["fit", "--clusters", 2, "--variables", 3], "fill them by subspaces fit --imputed"),
-        (["fit", "--clusters", 2, "--method", "SSC"], "fill them by subspaces fit --imputed"),
+        (["fit", "--clusters", 2, "--variables", 3], "fill them with subspaces fit --imputed"),
+        (["fit", "--clusters", 2, "--method", "SSC"], "fill them with subspaces fit --imputed"),
     ],
 )
 def test_what_needs_every_value_says_the_way_out(fails, gaps, words, message):
@@ -351,7 +351,7 @@ def test_a_recipe_does_not_place_samples_with_gaps(run, fails, tmp_path):
     whole.iloc[3, 5] = np.nan
     whole.to_csv(tmp_path / "gap.csv")
     said = fails("predict", tmp_path / "r", tmp_path / "gap.csv")
-    assert "Sample 's3' has no value (NaN) of 'g5', but the model was fitted to totals" in said
+    assert "Sample 's3' has no value (NaN) for 'g5', but the model uses totals" in said
 
 
 def test_a_model_that_prepares_fills_in_the_units_of_its_samples(run, tmp_path):

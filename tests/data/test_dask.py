@@ -120,7 +120,7 @@ def test_what_cannot_be_taken_says_what_would_do():
         PSC(3).fit(rows[rows[:, 0] > 0])
     with pytest.raises(ValueError, match=r"shape \(1, 600, 12\). Use samples x variables"):
         PSC(3).fit(rows[None])
-    with pytest.raises(ValueError, match=r"shape \(0, 12\). Use samples x variables, some of each"):
+    with pytest.raises(ValueError, match=r"shape \(0, 12\). Use at least one sample"):
         PSC(3).fit(rows[:0])
     with pytest.raises(TypeError, match=r"of type complex128\. Use real numbers"):
         PSC(3).fit(rows.astype(complex))

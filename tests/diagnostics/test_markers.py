@@ -483,7 +483,7 @@ def test_recipes_and_their_last_steps_refuse_what_they_were_not_fitted_to():
     with warns("projected"):
         recipe[-1].markers(prepared, 0)
     for given in (np.log2(1.0 + counts), counts.iloc[::-1]):
-        with pytest.raises(ValueError, match="Use the table of fit, neither changed nor sorted"):
+        with pytest.raises(ValueError, match="Use the table of fit, unchanged"):
             recipe.markers(given, 0)
     unnamed = expression(2, random_state=0).fit(counts.to_numpy())
     with pytest.raises(ValueError, match=r"60 samples and 7 variables, .* 60 and 300"):
@@ -636,10 +636,14 @@ def test_a_seed_repeats_the_halves():
         ({"labels": np.full(30, 0.5)}, ValueError, "Use whole numbers or text"),
         ({"cluster": 7}, ValueError, r"cluster=7 has no samples. Use one of 0, 1, 2"),
         ({"names": ["a"]}, ValueError, r"names has 1 entries for 12 variables. Use one for each"),
-        ({"expressed": np.ones((30, 12))}, ValueError, r"Use True and False of shape \(30, 12\)"),
+        ({"expressed": np.ones((30, 12))}, ValueError, r"Use a boolean array of shape \(30, 12\)"),
         ({"estimator": object()}, TypeError, "object has no fit_predict. Use the clusterer"),
         ({"X": np.full((30, 12), np.nan)}, ValueError, "X has no value in row 0"),
-        ({"estimator": KMeans(2), "X": tied()[0][:, :1]}, ValueError, "One variable has no halves"),
+        (
+            {"estimator": KMeans(2), "X": tied()[0][:, :1]},
+            ValueError,
+            "One variable cannot be split",
+        ),
         ({"estimator": KMeans(2), "n_nulls": 0}, ValueError, "n_nulls=0"),
     ],
 )

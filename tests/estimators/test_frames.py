@@ -98,7 +98,7 @@ def test_whole_numbers_and_narrow_floats(polars_frame, lines):
 @pytest.mark.parametrize("value", [None, float("nan")])
 def test_a_hole_is_named(value, polars_frame):
     holey = polars_frame.with_columns(g2=polars.Series([value] + [1.0] * 44, dtype=polars.Float64))
-    with pytest.raises(ValueError, match=r"nan at row 0, column 2 \('g2'\).*impute"):
+    with pytest.raises(ValueError, match=r"nan at row 0, column 'g2'.*impute"):
         SSC(2).fit(holey)
     assert KSubspaces(2, n_init=1, random_state=0).fit(holey).missing_share_ > 0.0
 
@@ -114,7 +114,7 @@ def test_a_column_of_text_is_named(pandas_frame, polars_frame):
         pandas_frame.assign(tissue=texts),
         polars_frame.with_columns(polars.Series("tissue", texts)),
     ):
-        with pytest.raises(ValueError, match=r", at row 0.*, column 5 \('tissue'\)\. Use numbers"):
+        with pytest.raises(ValueError, match=r", at row 0.*, column 'tissue'\. Use numbers"):
             PSC(2).fit(frame)
 
 

@@ -112,7 +112,7 @@ def test_samples_that_coincide():
 
 def test_the_number_of_samples_is_bounded():
     X = np.random.default_rng(0).normal(size=(5001, 2))
-    with pytest.raises(ValueError, match=r"takes up to 5000 samples, and there are 5001"):
+    with pytest.raises(ValueError, match=r"works for up to 5000 samples, but there are 5001"):
         RSIM(2).fit(X)
 
 

@@ -123,7 +123,7 @@ def test_one_axis_is_kept_where_it_is_asked_for():
     assert (model.n_components_, model.low_) == (1, 0)
     assert_allclose(np.abs(model.transform(NOISE)), np.abs(PCA(1).fit_transform(NOISE)), atol=1e-10)
     assert model.grade_ == "doubtful"
-    assert model.verdict_.endswith("min_components=1 keeps 1 axis all the same.")
+    assert model.verdict_.endswith("min_components=1 keeps 1 axis anyway.")
     assert SelectedPCA(min_components=12).fit(NOISE).noise_variance_ == 0.0
 
 
@@ -298,7 +298,7 @@ class TestItsFile:
             ({"mean_": np.zeros(3)}, "is not of the right kind"),
             ({"n_components_": 2}, "components_ is not of the right kind"),
             ({"rests_on_": np.full(10, 0.5)}, "its rests_on_ is not"),
-            ({"fit": 1}, "the attribute 'fit', which SelectedPCA has not"),
+            ({"fit": 1}, "the attribute 'fit', which SelectedPCA does not have"),
             ({"n_samples_": None}, "is not of the right kind"),
         ],
     )

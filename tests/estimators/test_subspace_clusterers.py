@@ -431,7 +431,7 @@ def test_columns_of_very_unlike_scale():
     wild = generic(60, 4) * np.array([1e9, 1, 1, 1])
     with refuses("n_components", 2) as raised:
         PSC(2, n_components=2).fit(wild)
-    assert "like scale" in str(raised.value)
+    assert "different scale" in str(raised.value)
 
 
 def test_rows_too_far_from_the_training_data():

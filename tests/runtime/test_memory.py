@@ -66,7 +66,7 @@ def test_the_least_of_what_machine_container_and_process_have(monkeypatch):
     monkeypatch.setattr(memory, "_of_the_process", lambda: [50_000_000])
     assert memory.available() == 20_000_000
     assert memory.no_room(20_000_000) is None
-    assert memory.no_room(20_000_001) == "needs about 20 MB of memory, and 20 MB are free"
+    assert memory.no_room(20_000_001) == "needs about 20 MB of memory, but only 20 MB are free"
 
 
 def test_a_container(container, tmp_path):

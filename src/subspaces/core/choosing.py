@@ -152,10 +152,7 @@ def verdict_on_clusters(
 
 def verdict_on_exact(n_clusters: int) -> Verdict:
     """Return why K was chosen when all samples lie exactly on subspaces."""
-    fact = (
-        "{chosen:#cluster holds|clusters hold} every sample without error. No other number was "
-        "tried."
-    )
+    fact = "{chosen:#cluster fits|clusters fit} every sample exactly. No other number was tried."
     return Verdict("exact", fact, {"chosen": n_clusters, "near": []}, grade=Grade.SURE)
 
 

@@ -85,11 +85,11 @@ def check_rank(rank: int, largest: int, affine: bool, X: Any = None) -> None:
     if largest > rank:
         far = None if X is None else far_row(X)
         if far is not None:
-            fact = "Row {row} lies so far from all others that nothing else counts."
+            fact = "Row {row} is so far from all others that nothing else matters."
             raise ParameterError("X", fact, Advice("check that sample, or leave it out"), row=far)
         fact = f"<n_components={{value}}> is more than the rank of the table, {rank}."
         lower = Advice(f"use at most {rank}", "n_components", rank)
-        scaled = Advice("use variables of like scale", command="use --scale")
+        scaled = Advice("use variables on similar scales", command="use --scale")
         raise ParameterError("n_components", fact, lower, scaled, value=largest)
 
 

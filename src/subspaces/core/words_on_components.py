@@ -26,7 +26,7 @@ MOSTLY = 0.5
 # A component would need this share of the variance to be seen: nothing can be seen.
 HIDES_ALL = 0.995
 # What is said of components that are mostly faint, and if all but one are.
-FEW_HOLD = "Only the first {clear} hold", "Only the first holds"
+FEW_HOLD = "Only the first {clear} make up", "Only the first makes up"
 COPIED = " If variables are copies or sums of others, some components may be noise."
 
 
@@ -34,7 +34,7 @@ class AxisKind(StrEnum):
     """What an axis of a PCA is; the value is the word for it."""
 
     COMPONENT = "component"
-    FAINT = "too faint to matter"
+    FAINT = "too weak to matter"
     BELOW = "weaker than noise"
     LOUD = "a loud variable"
     POSSIBLE = "perhaps"
@@ -101,12 +101,12 @@ def verdict_on_components(
         "kept": kept,
     }
     if kept is not None:
-        fact += " <min_components={kept}> keeps {kept:#axis|axes} all the same."
+        fact += " <min_components={kept}> keeps {kept:#axis|axes} anyway."
     elif kinds[:1] == [AxisKind.LOUD] and loudest[1] > MOSTLY:
         code, advice = "loud_variable", (use("scale", True), Advice("leave that variable out"))
         many = "{count:#component}, one of them a loud variable"
         many = many if found.count else "No component stands out"
-        fact = f"{many}: {{variable}} alone holds {{share:%}} of the variance."
+        fact = f"{many}: {{variable}} alone makes up {{share:%}} of the variance."
     elif found.noise == "unequal" and found.above < found.count:
         fact += " One of the {count} may be a loud variable: use <scale=True> to see the others."
     elif faint:
@@ -142,7 +142,7 @@ def doubts_about_components(
         )
     # Such samples make variables look correlated, and more components would be more of the same.
     if found.noise == "correlated" and not depend:
-        most = f"use {predictive} axes, which predict a left-out value best"
+        most = "use {predictive:#axis, which predicts|axes, which predict} a left-out value best"
         best = [Advice(most, "n_components", predictive)] if predictive and not found.count else []
         doubts.append(
             TrustWarning(
@@ -187,7 +187,9 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
     if found.noise == "correlated":
         return " {predictive:#axis predicts|axes predict} a left-out value best." * bool(predictive)
     if found.noise == "heavy":
-        return " Some values lie far out, so a component has to hold without its main sample."
+        return (
+            " Some values lie far out, so a component must also stand out without its main sample."
+        )
     if shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
         return " The table is too small to tell correlated noise from components."
     if predictive is not None and predictive < found.count:

@@ -70,7 +70,7 @@ def as_matrix(
             f"<{name}> has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.",
         )
     if len(matrix) < min_samples:
-        fact = f"<{name}> has {{n:#sample}}, and at least {min_samples} are needed."
+        fact = f"<{name}> has {{n:#sample}}, but at least {min_samples} are needed."
         raise ParameterError(name, fact, n=len(matrix))
     _check_values(matrix, name, X, missing=missing, empty_columns=empty_columns)
     return matrix
@@ -83,7 +83,7 @@ def _not_two_dimensions(n_dimensions: int, name: str) -> str:
     else:
         use = "Reshape your data: (-1, 1) for one variable, (1, -1) for one sample"
     many = f"{n_dimensions} dimension{'s' * (n_dimensions != 1)}"
-    return f"<{name}> has {many}, and 2 are needed, samples x variables. {use}."
+    return f"<{name}> has {many}, but 2 are needed (samples x variables). {use}."
 
 
 def as_table_to_fit(X: Data, *, min_samples: int = 2) -> Array:
@@ -209,15 +209,15 @@ def row_names(X: Data | None) -> NDArray[Any] | None:
 
 
 def place_of(X: Data | None, row: int, column: int) -> str:
-    """Return a cell of X by its numbers and, if they have them, the names of its row and column."""
+    """Return a cell of X by the names of its row and column, or else by their numbers."""
     return f"{_named(X, 0, row)}, {_named(X, 1, column)}"
 
 
 def _named(X: Data | None, axis: int, index: int) -> str:
-    """Return a row (axis 0) or column (axis 1) of X by its number and, if it has one, its name."""
+    """Return a row (axis 0) or column (axis 1) of X by its name, or else by its number."""
     names = row_names(X) if axis == 0 else getattr(X, "columns", None)
-    named = "" if names is None else f" ({np.asarray(names, dtype=object)[index]!r})"
-    return f"{('row', 'column')[axis]} {index}{named}"
+    name = None if names is None else np.asarray(names, dtype=object)[index]
+    return f"{('row', 'column')[axis]} {index if name is None else repr(name)}"
 
 
 def _check_values(matrix: Array, name: str, X: Data, *, missing: bool, empty_columns: bool) -> None:
@@ -296,7 +296,7 @@ def check_shape(shape: tuple[int, ...], name: str = "X") -> None:
     """Raise ValueError for a shape that is not two positive numbers."""
     if len(shape) != 2 or 0 in shape:
         raise ParameterError(
-            name, f"<{name}> has shape {shape}. Use samples x variables, some of each."
+            name, f"<{name}> has shape {shape}. Use at least one sample and one variable."
         )
 
 

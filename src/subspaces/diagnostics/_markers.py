@@ -382,7 +382,7 @@ def _verdict(worth: str, one_group: float, rates: Array | None, *, failed: bool)
     test, if there was one; failed: whether it could not be made.
     """
     if failed:
-        fact = f"{worth} Missing values leave no split-half test."
+        fact = f"{worth} The split-half test needs a table without missing values."
         return Verdict("no_halves", fact, grade=Grade.DOUBTFUL)
     if rates is None:
         return Verdict("optimistic", worth, grade=Grade.DOUBTFUL)
@@ -429,7 +429,7 @@ def _of_obs(X: Data, name: str) -> Any:
     if not hasattr(X, "obs"):
         raise ParameterTypeError(
             "labels",
-            "<labels={value!r}> is the name of a column, and <X> is not an AnnData. Use one "
+            "<labels={value!r}> is the name of a column, but <X> is not an AnnData. Use one "
             "label for each sample.",
             value=name,
         )
@@ -447,7 +447,7 @@ def _checked_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Codes, Mas
     if given.shape != (n,):
         raise ParameterError(
             "labels",
-            f"<labels> has shape {given.shape}, and <X> has {n} samples. Use one label for "
+            f"<labels> has shape {given.shape}, but <X> has {n} samples. Use one label for "
             "each sample.",
         )
     if given.dtype.kind == "f" and not np.array_equal(given, np.rint(given)):
@@ -456,7 +456,7 @@ def _checked_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Codes, Mas
     if unknown:
         raise ParameterError(
             "labels",
-            f"<labels> has none for sample {unknown[0]} (one of {len(unknown)}). Use -1 for "
+            f"<labels> is missing for sample {unknown[0]} (one of {len(unknown)}). Use -1 for "
             "samples in no cluster, or leave them out.",
         )
     inside = np.ones(n, dtype=bool) if given.dtype.kind not in "iuf" else given != -1
@@ -464,8 +464,8 @@ def _checked_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Codes, Mas
     if len(clusters) < 2:
         raise ParameterError(
             "labels",
-            "<labels> has fewer than two clusters, so there are no other samples to differ "
-            "from. Use more clusters.",
+            "<labels> has fewer than two clusters, so there is nothing to compare. Use more "
+            "clusters.",
         )
     return clusters, np.searchsorted(clusters, given).astype(np.intp), inside
 

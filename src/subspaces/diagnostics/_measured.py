@@ -36,8 +36,8 @@ from subspaces.subspace import principal_axes
 ROUNDED = 1e-4
 # What to use in place of data that are not those of fit; the first for a model without preparation.
 USE_PREPARED = "Use the X of fit, recipe.markers(X) for a recipe, or diagnostics.markers(X, labels)"
-USE_RAW = "Use the table of fit, neither changed nor sorted"
-USE_GAPS = "Use X with its missing values, since filled ones would make markers of nothing"
+USE_RAW = "Use the table of fit, unchanged and in the same order"
+USE_GAPS = "Use X with its missing values, because filled values can look like markers"
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
         if expressed.shape != matrix.shape or expressed.dtype != bool:
             raise ParameterError(
                 "expressed",
-                f"<expressed> is {expressed.dtype} of shape {expressed.shape}. Use True and False "
-                f"of shape {matrix.shape}.",
+                f"<expressed> is {expressed.dtype} of shape {expressed.shape}. Use a boolean "
+                f"array of shape {matrix.shape}.",
             )
     return Measured(matrix, matrix, told_apart([str(name) for name in names]), expressed)
 
@@ -230,7 +230,9 @@ def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> A
     places = [j for j in half if tested.names[j] in kept]
     if not places:
         raise ParameterError(
-            "X", "One half of the variables has none that is clustered. Use more variables."
+            "X",
+            "One half of the variables contains none that was used for clustering. Use more "
+            "variables.",
         )
     rows = tested.clustered[:, places]
     if preparation.centre is not None:

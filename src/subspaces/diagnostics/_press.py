@@ -161,7 +161,7 @@ def pca_press(
     method = as_choice(method, "method", get_args(PressMethod))
     X, n_components = _checked(X, n_components, center=center)
     if method != "hat" and np.isnan(X).any():
-        fact = "<X> contains NaN, and <method={value!r}> needs every value."
+        fact = "<X> contains NaN, but <method={value!r}> needs every value."
         raise ParameterError("method", fact, use("method", "hat"), value=method)
     if _SCANS.is_first(X.shape, n_components):
         falls = "keeps falling" if method == "exact" else "can keep falling"
@@ -280,7 +280,7 @@ def _warn_of_mean(X: Array) -> None:
         doubt(
             DataWarning,
             "far_mean",
-            "The mean of <X> holds {share:%} of the sum of squares, so it is the first axis.",
+            "The mean of <X> makes up {share:%} of the sum of squares, so it is the first axis.",
             use("center", True),
             share=of_mean / total,
         )

@@ -56,7 +56,7 @@ ENOUGH = 2000
 
 HALVES = "two random halves of the samples"
 FEWER_MISSING = Advice(
-    "use variables that fewer samples lack", command="use <drop_missing=0.5>, say"
+    "use variables with fewer missing values", command="use <drop_missing=0.5>, say"
 )
 SCALE = Advice("scale variables of different units", "scale", True)
 TRY = Advice("try another number of clusters"), Advice("other dimensions")
@@ -215,7 +215,7 @@ def stability(
         doubt(
             DataWarning,
             "empty_variables",
-            "{few} of {p} variables had no value in some halves and did not count there.",
+            "{few} of {p} variables had no value in some halves and were not used there.",
             FEWER_MISSING,
             few=int(rare.sum()),
             p=len(rare),
@@ -254,7 +254,7 @@ def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
         return np.zeros(matrix.shape[1], dtype=bool)
     absent = np.any([holes[half].all(axis=0) for half in halves], axis=0)
     if (holes | absent).all(axis=1).any():
-        fact = "Some samples only have values of variables that one half of the samples lacks."
+        fact = "For some samples, every measured variable is empty in one half of the split."
         raise ParameterError("X", fact, FEWER_MISSING)
     return absent
 
@@ -317,7 +317,10 @@ def verdict_on_stability(
 
 def _verdict_on_copies(distinct: int, n_clusters: int) -> Verdict:
     """Return the verdict on clusters that outnumber the distinct samples, however halves agree."""
-    fact = "Doubtful: {n_clusters:#cluster} of {distinct:#distinct sample} split equal samples."
+    fact = (
+        "Doubtful: only {distinct:#sample is|samples are} distinct, so "
+        "{n_clusters:#cluster separates|clusters separate} identical ones."
+    )
     fewer = "try one cluster" if distinct == 1 else f"try at most {distinct} clusters"
     advice = Advice(fewer, "n_clusters", distinct)
     figures = {"n_clusters": n_clusters, "distinct": distinct}
@@ -399,7 +402,7 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     if len(matrix) != len(labels):
         raise ParameterError(
             "X",
-            f"<X> has {len(matrix)} samples, and the model was fitted to {len(labels)}. Use "
+            f"<X> has {len(matrix)} samples, but the model was fitted to {len(labels)}. Use "
             "the data of fit.",
         )
     if len(labels) > MOST_COMPARED:
@@ -488,7 +491,7 @@ def ambiguity(model: SubspaceClusterer, X: Data) -> Array:
     scores = np.asarray(model.transform(X))
     if scores.shape[1] < 2:
         raise ParameterError(
-            "model", "The model has one cluster, and two or more are needed to sit between."
+            "model", "The model has only one cluster, so no sample can lie between clusters."
         )
     best, second = np.partition(scores, 1, axis=1)[:, :2].T
     if getattr(model, "scores_are_likelihoods_", False):

@@ -216,9 +216,9 @@ class SubspaceClusterer(
     def _refuse(self, unknown: Iterable[str]) -> None:
         """Raise TypeError that names an argument of `fit` beyond X and y, if there is one."""
         for name in unknown:
-            why = ", because all samples count alike" if name == "sample_weight" else ""
+            why = ", because all samples have equal weight" if name == "sample_weight" else ""
             raise ParameterTypeError(
-                name, f"{type(self).__name__}.fit takes no {name}{why}. Use X and y alone."
+                name, f"{type(self).__name__}.fit does not accept {name}{why}. Use X and y alone."
             )
 
     def predict(self, X: Any) -> Any:
@@ -668,8 +668,8 @@ class SubspaceClusterer(
             doubt(
                 DataWarning,
                 "few_distinct",
-                "{distinct:#sample is|samples are} distinct, fewer than "
-                "<n_clusters={n_clusters}>, so equal samples were split.",
+                "Only {distinct:#sample is|samples are} distinct, fewer than "
+                "<n_clusters={n_clusters}>, so identical samples were split.",
                 use("n_clusters", distinct),
                 distinct=distinct,
                 n_clusters=self._n_features_out,
@@ -698,14 +698,13 @@ class SubspaceClusterer(
         if self._n_features_out == 1:
             raise ParameterError(
                 "by",
-                "The model has one cluster, so there are no other samples to differ from. Use "
-                "<by='axes'>, or more clusters.",
+                "The model has one cluster, so there is nothing to compare. Use <by='axes'>, "
+                "or more clusters.",
             )
         if not hasattr(self, "cluster_means_"):
             raise ParameterError(
                 "by",
-                "The model does not know the means of its clusters, as after partial_fit. Fit it "
-                "again, or use <by='axes'>.",
+                "partial_fit does not keep cluster means. Fit again, or use <by='axes'>.",
             )
         if isinstance(self.labels_, np.ndarray):
             sizes = Partition(self.labels_, self._n_features_out).sizes.astype(float)
@@ -738,8 +737,8 @@ class SubspaceClusterer(
         if largest > FURTHEST * self._scale:
             raise ParameterError(
                 "X",
-                f"<X> has values up to {largest:.3g} and the data of fit up to {self._scale:.3g}, "
-                "too far apart to score. Use data of like scale.",
+                f"<X> is on a very different scale from the data of fit: up to {largest:.3g}, not "
+                f"{self._scale:.3g}. Use the same units.",
             )
 
     def _recorded(

@@ -30,7 +30,7 @@ def fitted_state(model: Any) -> dict[str, Any]:
     told, hints = _told_by_fit(model), get_type_hints(type(model))
     unknown = [name for name in vars(model) if name.endswith("_") and name not in {*told, *hints}]
     if unknown:
-        raise TypeError(f"{unknown[0]} is not an attribute that a model file knows")
+        raise TypeError(f"{unknown[0]} is not a known attribute of a model")
     kept = {name: value for name, value in fit_of(model).items() if name not in {*told, "_home"}}
     state = {name: in_main_memory(value) for name, value in kept.items()}
     if "fit_" in state:
@@ -52,9 +52,9 @@ def restore(model: Any, state: dict[str, Any]) -> None:
     for name, value in state.items():
         if name not in hints or not is_fitted_name(name):
             kind = type(model).__name__
-            raise ValueError(f"it has the attribute {name!r}, which {kind} has not")
+            raise ValueError(f"it has the attribute {name!r}, which {kind} does not have")
         if not fits(value, hints[name], sizes):
-            raise ValueError(f"its {name} is not of the right kind, or does not fit the rest")
+            raise ValueError(f"its {name} has the wrong kind, or does not match the rest")
     vars(model).update(state)
     vars(model).update(_told_by_fit(model))
     for name in hints:
@@ -62,7 +62,7 @@ def restore(model: Any, state: dict[str, Any]) -> None:
             raise ValueError(f"it has no {name}")
     if "preparation_" in state:
         if not set(model.preparation_.variable_names) <= set(model.preparation_.needed):
-            raise ValueError("its preparation_ does not lead to its variables")
+            raise ValueError("its preparation_ does not match its variables")
         attach_preparation(model, model.preparation_)
 
 

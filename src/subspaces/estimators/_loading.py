@@ -62,7 +62,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
     kinds = dict(all_estimators())
     if saved.estimator not in kinds:
-        raise ValueError(f"it is of the estimator {saved.estimator!r}, which this library has not")
+        raise ValueError(f"it is a model of {saved.estimator!r}, which this library does not have")
     model = kinds[saved.estimator]()
     model.set_params(**saved.parameters)
     restore(model, saved.state)

@@ -174,7 +174,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         )
         needed = sum(partition.smallest_size(r) for r in dimensions)
         if n < needed:
-            fact = f"<n_candidates={{value}}> needs {needed} samples, and there are {n}."
+            fact = f"<n_candidates={{value}}> needs {needed} samples, but there are {n}."
             advice = Advice("use fewer candidates", "n_candidates")
             raise ParameterError("n_candidates", fact, advice, value=count)
         return Problem(problem.rows, dimensions, "residual", problem.affine)
@@ -184,8 +184,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
             doubt(
                 NotConvergedWarning,
                 "filled_up",
-                "The graph lacks {missing} of <n_clusters={n_clusters}> clusters, which were made "
-                "of the neighbours of random samples.",
+                "The graph gave {missing:#cluster} too few for <n_clusters={n_clusters}>, so "
+                "neighbours of random samples were used instead.",
                 FEWER_CLUSTERS,
                 Advice("use a larger <n_runs>", "n_runs", command=""),
                 missing=missing,

@@ -183,7 +183,10 @@ class GPCA(SubspaceClusterer):
         rank = problem.rows.rank
         filling = sum(r == rank for r in problem.dimensions)
         if filling > 1:
-            fact = "<n_components={value}> equals the rank of the table in several clusters."
+            fact = (
+                "Several clusters have dimension {value}, the rank of the table, so they fill "
+                "the same space."
+            )
             raise ParameterError("n_components", fact, SMALLER_DIMENSION, value=rank)
         if filling and self.n_clusters > 1:
             doubt(
@@ -205,7 +208,8 @@ class GPCA(SubspaceClusterer):
         hyperplanes = equal and projected == lifted[0] + 1
         if self.method == "codimension_one" and not hyperplanes:
             fact = (
-                f"<method={{value!r}}> needs clusters of one dimension and <n_projected={least}>."
+                "<method={value!r}> needs clusters with the same dimension, and "
+                f"<n_projected={least}>."
             )
             raise ParameterError("method", fact, use("method", "voting"), value=self.method)
         automatic: GPCAMethod = "codimension_one" if hyperplanes else "voting"
@@ -233,14 +237,17 @@ class GPCA(SubspaceClusterer):
         facts = {"n_projected": projected, "size": size, "needed": needed, "n": n, "least": least}
         advice = [Advice("use another method such as KSubspaces", command="use another --method")]
         if projected > least:
-            smaller = Advice("use <n_projected> from {least} up", "n_projected", command="")
+            smaller = Advice("use <n_projected> of {least} or more", "n_projected", command="")
             advice = [smaller, *advice]
         if size > MOST_MONOMIALS:
             most = f"more than {MOST_MONOMIALS}"
-            fact = f"<n_clusters={{value}}> takes polynomials of {{size}} terms, {most}."
+            fact = f"<n_clusters={{value}}> needs polynomials with {{size}} terms, {most}."
             raise ParameterError("n_clusters", fact, *advice, value=self.n_clusters, **facts)
         if n < needed:
-            fact = "<n_clusters={value}> needs {needed} samples for its polynomials, not {n}."
+            fact = (
+                "<n_clusters={value}> needs {needed} samples for its polynomials, but there are "
+                "{n}."
+            )
             raise ParameterError("n_clusters", fact, *advice, value=self.n_clusters, **facts)
 
     def _segment(self, problem: Problem, random: np.random.Generator) -> Labels:
@@ -262,8 +269,8 @@ class GPCA(SubspaceClusterer):
             doubt(
                 NotConvergedWarning,
                 "filled_up",
-                "{broken} of <n_clusters={n_clusters}> clusters came out too small and got "
-                "samples of others.",
+                "{broken:#cluster was|clusters were} too small and got samples from others, "
+                "so <n_clusters={n_clusters}> may be too many.",
                 FEWER_CLUSTERS,
                 SMALLER_DIMENSION,
                 broken=len(broken),

@@ -136,6 +136,6 @@ class RSIM(SubspaceClusterer):
 
     def _check_size(self, n: int) -> None:
         if n > MOST_SAMPLES:
-            fact = f"RSIM takes up to {MOST_SAMPLES} samples, and there are {n}."
+            fact = f"RSIM works for up to {MOST_SAMPLES} samples, but there are {n}."
             fewer = Advice("use fewer samples", command="use another --method")
             raise ParameterError("X", fact, fewer)

@@ -180,7 +180,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             warn(each)
         if self.n_components_ == 0:
             one = [use("min_components", 1)] if axes.rank else []
-            none = "No component stands out of the noise, so transform gives no column."
+            none = "No component stands out of the noise, so transform returns no columns."
             doubt(ChoiceWarning, "no_component", none, *one, rank=axes.rank)
 
     def transform(self, X: Data) -> Array:

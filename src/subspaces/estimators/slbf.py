@@ -122,5 +122,5 @@ class SLBF(SubspaceClusterer):
 
     def _check_size(self, n: int) -> None:
         if as_flag(self.spectral, "spectral") and n > MOST_SAMPLES:
-            fact = f"<spectral=True> takes up to {MOST_SAMPLES} samples, and there are {n}."
+            fact = f"<spectral=True> works for up to {MOST_SAMPLES} samples, but there are {n}."
             raise ParameterError("spectral", fact, use("spectral", False), value=True)

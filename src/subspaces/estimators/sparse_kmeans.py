@@ -172,7 +172,7 @@ class SparseKMeans(SubspaceClusterer):
         as_count(self.max_iter, "max_iter", low=1)
         as_real(self.tol, "tol")
         if self.bound is not None and self.n_variables is not None:
-            fact = "<bound> and <n_variables> say the same in two ways. Use one of them."
+            fact = "<bound> and <n_variables> set the same thing. Give only one."
             raise ParameterError("bound", fact, value=self.bound)
         if self.n_variables is not None:
             as_count(self.n_variables, "n_variables", low=1, high=p, why=" for {p:#variable}", p=p)

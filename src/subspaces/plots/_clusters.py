@@ -85,7 +85,7 @@ def scores(
     if len(matrix) != len(model.labels_):
         raise ParameterError(
             "X",
-            f"<X> has {len(matrix)} samples, and the model was fitted to "
+            f"<X> has {len(matrix)} samples, but the model was fitted to "
             f"{len(model.labels_)}. Use the data of fit.",
         )
     names = model.record_.sample_names if names is None else names
@@ -299,7 +299,7 @@ def angles(model: SubspaceClusterer | Pipeline, *, ax: Axes | None = None) -> An
     if not any(subspace.basis.shape[1] for subspace in model.subspaces_):
         raise ParameterError(
             "model",
-            "All clusters are mean profiles, and points have no angles between them. Use "
+            "All clusters are mean profiles, which have no angles between them. Use "
             "plots.loadings(model, cluster) for what sets a cluster apart.",
         )
     values = np.degrees(_principal_angles(model.subspaces_))
@@ -353,7 +353,7 @@ def _check_classes(classes: ArrayLike | None, count: int) -> NDArray[np.str_]:
     known = np.asarray(classes).astype(str)
     if known.shape != (count,):
         raise ParameterError(
-            "classes", f"<classes> has shape {known.shape} for {count} samples. Use one each."
+            "classes", f"<classes> has shape {known.shape} for {count} samples. Use one per sample."
         )
     return known
 

@@ -406,10 +406,11 @@ def warn_of_largest_dimension(clusters: Clusters, X: Array, max_components: int)
     reached = np.flatnonzero((dimensions >= max_components) & (most > max_components))
     if not len(reached) or is_exact(clusters, X):
         return
+    which = "Cluster" if len(reached) == 1 else "Clusters"
     doubt(
         ChoiceWarning,
         "most_components",
-        "Cluster {clusters} reached <max_components={max_components}>, the largest dimension "
+        f"{which} {{clusters}} reached <max_components={{max_components}}>, the largest dimension "
         "tried.",
         Advice("use a larger <max_components>", "max_components"),
         clusters=reached.tolist(),

@@ -127,7 +127,7 @@ def given_labels(settings: Settings, labels: Any, n_samples: int) -> Labels:
         advice = Advice(f"use one of {names}, an array of labels, or a function", "init")
         raise ParameterError("init", "<init={value!r}> is unknown.", advice, value=labels)
     if given.shape != (n_samples,):
-        fact = f"<init> has shape {given.shape} for {{n:#sample}}. Use one label each."
+        fact = f"<init> has shape {given.shape} for {{n:#sample}}. Use one label per sample."
         raise ParameterError("init", fact, n=n_samples)
     last = int(settings.n_clusters) - 1
     outside = given[~np.isin(given, np.arange(last + 1))]

@@ -53,8 +53,8 @@ def warn_of_far_mean(mean: Array, mean_square: float) -> None:
         doubt(
             DataWarning,
             "far_mean",
-            "The mean of the samples holds {share:%} of the sum of squares, so each subspace "
-            "spends an axis on it.",
+            "The mean of the samples makes up {share:%} of the sum of squares, so each "
+            "subspace spends an axis on it.",
             use("affine", True),
             Advice("centre the variables", command=""),
             share=share,
@@ -180,7 +180,7 @@ def warn_of_an_early_end(reason: str, max_iter: int, n_clusters: int) -> None:
         doubt(
             NotConvergedWarning,
             "infeasible",
-            "One of <n_clusters={n_clusters}> clusters kept losing its samples.",
+            "A cluster kept losing its samples, so <n_clusters={n_clusters}> may be too many.",
             FEWER_CLUSTERS,
             SMALLER_DIMENSION,
             n_clusters=n_clusters,
@@ -193,7 +193,8 @@ def warn_of_empty_clusters(found: int, n_clusters: int, *advice: Advice) -> None
         doubt(
             NotConvergedWarning,
             "empty_clusters",
-            "Only {found} of <n_clusters={n_clusters}> clusters have samples.",
+            "Only {found:#cluster has|clusters have} samples, fewer than "
+            "<n_clusters={n_clusters}>.",
             FEWER_CLUSTERS,
             *advice,
             found=found,

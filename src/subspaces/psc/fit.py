@@ -30,13 +30,13 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
     """
     check(settings)
     if weights is not None and np.any(weights != 1):
-        fact = "<weights> are not supported, because all samples count alike. Use None."
+        fact = "<weights> are not supported, because all samples have equal weight. Use None."
         raise ParameterError("weights", fact, value=weights)
     if isinstance(X, SurveyedBlocks):
         with one_blas_thread():
             return fit_blocks(X, settings)
     if settings.refine == "descent" and len(X) > FEW_ROWS:
-        fact = f"<refine='descent'> takes up to {FEW_ROWS} samples, and there are {len(X)}."
+        fact = f"<refine='descent'> works for up to {FEW_ROWS} samples, but there are {len(X)}."
         others = use("refine", "ppca"), use("refine", None)
         raise ParameterError("refine", fact, *others, value="descent")
     with one_blas_thread() if X.size <= SMALL or has_holes(X) else nullcontext():

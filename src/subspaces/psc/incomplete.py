@@ -88,7 +88,7 @@ def not_through_holes(name: str) -> ParameterError:
         name,
         f"<{name}> cannot be chosen from a table with missing values.",
         Advice(
-            "use a number, and compare several by <diagnostics.stability>",
+            "use a number, and compare several with <diagnostics.stability>",
             name,
             command="run fit with several numbers and compare their stability",
         ),
@@ -257,7 +257,7 @@ def warn_of_low_values(cells: Cells, image: Array) -> None:
             "missing_low",
             "Values seem to be missing because they are low, which biases the result.",
             Advice(
-                "check that it stays the same for the variables that few samples lack",
+                "check that it stays the same for variables with few missing values",
                 command="check that it stays the same with <drop_missing=0.2>",
             ),
         )

@@ -142,7 +142,10 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
     dimension equals the rank of X, and where "distance" is to compare unequal dimensions.
     """
     if settings.measures and settings.n_clusters == X.shape[0] > 1:
-        fact = "<n_clusters={value}> puts every sample alone, so no other can predict it."
+        fact = (
+            "<n_clusters={value}> puts every sample in its own cluster, so no other sample can "
+            "predict it."
+        )
         raise ParameterError("n_clusters", fact, FEWER_CLUSTERS, value=settings.n_clusters)
     affine, sparsity = bool(settings.affine), _sparsity(settings, X)
     dimensions = dimensions_of(settings, X, low=0 if affine else 1)
@@ -154,8 +157,8 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
         doubt(
             ChoiceWarning,
             "full_rank",
-            "<n_components={n_components}> equals the rank of the table, so a subspace holds "
-            "every sample without error.",
+            "<n_components={n_components}> equals the rank of the table, so a subspace fits "
+            "every sample exactly.",
             SMALLER_DIMENSION,
             n_components=max(problem.dimensions),
         )

@@ -122,16 +122,16 @@ def _check_members(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
     """Raise ValueError, before a member is read, if `write` cannot have written the archive."""
     names = [member.filename for member in members]
     if f"{HEADER}.npy" not in names:
-        raise ForeignFileError(f"it has no member {HEADER}, so it is not of this library")
+        raise ForeignFileError(f"it has no member {HEADER}, so it was not written by this library")
     if min(member.header_offset for member in members) > 0:
-        raise ValueError("it begins with something else than a model")
+        raise ValueError("it does not begin like a model file")
     if len({name.removesuffix(".npy") for name in names}) < len(names):
         raise ValueError("two of its members have the same name")
     if any(m.compress_type != zipfile.ZIP_STORED or m.flag_bits & 1 for m in members):
-        raise ValueError("it has compressed or encrypted members, which a model file has not")
+        raise ValueError("it has compressed or encrypted members, which a model file does not have")
     declared = sum(member.file_size for member in members)
     if declared > n_bytes or any(m.file_size != m.compress_size for m in members):
-        raise ValueError(f"it declares {declared} bytes of content and has {n_bytes} in all")
+        raise ValueError(f"it declares {declared} bytes of content but has {n_bytes} in all")
     header = names.index(f"{HEADER}.npy")
     if members[header].file_size > MOST_HEADER_BYTES:
         raise ValueError(f"its header is larger than {MOST_HEADER_BYTES} bytes")
@@ -139,20 +139,20 @@ def _check_members(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
 
 def _header(array: NDArray[Any]) -> dict[str, Any]:
     if array.dtype != np.uint8 or array.ndim != 1:
-        raise ValueError("its header is not of bytes")
+        raise ValueError("its header is not bytes")
     header = json.loads(array.tobytes().decode(), object_pairs_hook=_without_repeats)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ForeignFileError("its header is not of this library")
+        raise ForeignFileError("its header was not written by this library")
     number = header.get("version")
     if not isinstance(number, int) or number < 1:
         raise ValueError(f"its format version is {number!r}")
     if number > FORMAT_VERSION:
         raise ValueError(
-            f"its format is version {number}, of subspaces {header.get('library')!r}, and this "
-            f"library reads up to {FORMAT_VERSION}. Use a later version of subspaces"
+            f"its format is version {number}, of subspaces {header.get('library')!r}, but "
+            f"this library reads up to {FORMAT_VERSION}. Use a later version of subspaces"
         )
     if not isinstance(header.get("estimator"), str):
-        raise ValueError("its header does not say which estimator it is of")
+        raise ValueError("its header does not say which estimator it belongs to")
     return header
 
 
@@ -177,7 +177,7 @@ def _array(member: bytes) -> NDArray[Any]:
         raise ValueError(f"an array of shape {shape} and type {kind} has {len(content)} bytes")
     array = np.ndarray(shape, kind, content, order="F" if fortran else "C")
     if kind.kind == "U" and not _is_text(array):
-        raise ValueError("one of its arrays holds text that is none")
+        raise ValueError("one of its arrays contains invalid text")
     return array.astype(kind.newbyteorder("="), order="K")
 
 

@@ -87,7 +87,7 @@ def _serialise_array(value: NDArray[Any], arrays: Arrays) -> Any:
         return {"array": name}
     if value.dtype == object and value.ndim == 1 and all(isinstance(v, str) for v in value):
         return {"names": [str(name) for name in value]}
-    raise TypeError(f"an array of {value.dtype} is neither of numbers nor of text")
+    raise TypeError(f"an array of {value.dtype} contains neither numbers nor text")
 
 
 def is_serialisable_type(kind: np.dtype[Any]) -> bool:
@@ -116,12 +116,12 @@ def deserialise(written: Any, arrays: Arrays) -> Any:
     if kind in (*FROM_PARTS, *VALUES) and isinstance(content, dict):
         parts = {key: deserialise(entry, arrays) for key, entry in content.items()}
         return FROM_PARTS[kind](parts) if kind in FROM_PARTS else _value(kind, parts)
-    raise ValueError(f"{kind!r} is no kind of value, or refers to what is not there")
+    raise ValueError(f"{kind!r} is not a known kind of value, or refers to something missing")
 
 
 def _names(entries: list[Any]) -> NDArray[Any]:
     if not all(isinstance(entry, str) for entry in entries):
-        raise ValueError("a list of names holds something else than text")
+        raise ValueError("a list of names contains something other than text")
     return np.array(entries, dtype=object)
 
 

@@ -136,25 +136,26 @@ STARTS: dict[str, NamedStart | Portfolio] = {
     for entry in (
         Portfolio(
             "portfolio",
-            "Several kinds, by flats and by graphs, chosen by the samples, rank and dimensions.",
+            "Tries several starts, from subspaces and from graphs, chosen to suit the data.",
             portfolio,
             device.portfolio,
         ),
         NamedStart(
             "random",
-            "Every sample in a cluster drawn at random.",
+            "Puts every sample into a random cluster.",
             sampled_subspaces.random_labels,
             device.random_labels,
         ),
         NamedStart(
             "k-means++",
-            "Subspaces through the neighbours of samples that lie far from each other's subspaces.",
+            "Puts subspaces through neighbours of samples that lie far from each other's "
+            "subspaces.",
             on_landmarks(sampled_subspaces.kmeans_parallel_subspaces),
             device.kmeans_parallel_subspaces,
         ),
         NamedStart(
             "local",
-            "Subspaces through the neighbours of random samples.",
+            "Puts subspaces through neighbours of random samples.",
             on_landmarks(sampled_subspaces.local_subspaces),
             device.local_subspaces,
         ),
