@@ -80,11 +80,11 @@ def test_columns_of_text_are_refused_with_what_leaves_them_out(refused):
     assert "labels" not in said  # classes are a row where samples are columns
     assert refused(PATIENTS).endswith("columns of text (date (dates), site).")
     more = PATIENTS + "C,1,2024-05-03,2,Bonn\nD,3,2024-05-04,4,Köln\n"
-    assert "or labels='site' if that one holds the known" in refused(more)
+    assert "or labels='site' if that one contains the known" in refused(more)
     said = refused(more, ignore=["date"])
     assert said.endswith(
         "column 5 ('site'): 'Bonn' is not a number. Use ignore=['site'] to leave "
-        "out this column of text, or labels='site' if it holds the known classes."
+        "out this column of text, or labels='site' if it contains the known classes."
     )
 
 
@@ -96,14 +96,14 @@ def test_many_columns_of_text_are_counted(refused):
 
 
 def test_a_table_without_numbers_is_no_table_of_numbers(refused):
-    assert "no column holds numbers" in refused("id,a,b\ns1,x,y\ns2,z,w\n")
+    assert "no column contains numbers" in refused("id,a,b\ns1,x,y\ns2,z,w\n")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"ignore": ["dat"]}, "has no column or row 'dat'. Use 'date'"),
-        ({"ignore": ["site"], "labels": "site"}, "'site' is named by labels and by ignore. Use"),
+        ({"ignore": ["site"], "labels": "site"}, "you gave 'site' to both labels and ignore. Use"),
         ({"ignore": ["TP53", "KIT", "date", "site"]}, "has no variables"),
     ],
 )
@@ -112,7 +112,7 @@ def test_what_cannot_be_left_out(refused, options, message):
 
 
 def test_names_with_line_breaks_are_offered_in_one_line(refused):
-    assert r"it has 'a\nb', c, r1, r2" in refused('id,"a\nb",c\nr1,1,2\nr2,3,4\n', ignore="type")
+    assert r"It has 'a\nb', c, r1, r2" in refused('id,"a\nb",c\nr1,1,2\nr2,3,4\n', ignore="type")
 
 
 def test_only_the_variables_asked_for_are_read(file):
@@ -207,7 +207,7 @@ def test_commas_that_other_cells_explain_are_read_with_a_word(file, text, data, 
     ("text", "message"),
     [
         ('x,y\n1,"1,065"\n2,3\n', "line 2, column 2 ('y'): '1,065' may be 1065 or 1.065, and no "
-         "other cell tells. Remove the comma between thousands, or use a decimal point"),
+         "other cell shows which. Remove the comma between thousands, or use a decimal point"),
         ('x,y\n1,"0,25"\n2,12.5\n', "line 2, column 2 ('y'): '0,25' has a decimal comma, and "
          "'12.5' in the same table has a decimal point. Use decimal points throughout"),
         ('x,y\n1,"0,25"\n3,"1,065,234"\n', "'0,25' has a decimal comma, and '1,065,234' in the "
@@ -245,10 +245,10 @@ def test_latin_1_is_read_with_a_word(file):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (PATIENTS.encode("utf-16-le"), "is UTF-16 without a mark that says so. Save it as CSV UTF"),
+        (PATIENTS.encode("utf-16-le"), "is UTF-16 without a byte order mark. Save it as CSV UTF"),
         (b"a,b\n\x81,2\n", "line 2: byte 0x81 is neither UTF-8 nor Latin-1. Save it as CSV UTF-8"),
         (b"a,b\n\xe9\x02,2\n", "is not a text file. Save it as CSV UTF-8"),
-        (b"\xff\xfea", "is not whole UTF-16. Save it as CSV UTF-8"),
+        (b"\xff\xfea", "is not complete UTF-16. Save it as CSV UTF-8"),
     ],
 )
 def test_bytes_that_are_no_text(refused, content, message):
@@ -281,7 +281,7 @@ def test_a_workbook(file):
     np.testing.assert_allclose(table.data, [[1.5, -2], [0, 0.1 + 0.2]], rtol=1e-15)
     assert table.sample_names == ("A", "B")
     assert table.classes == ("Bonn", "Köln")
-    assert tuple(table.notes) == ("line 1, which stands alone above the table, is left out",)
+    assert tuple(table.notes) == ("line 1 above the table is left out",)
     with pytest.raises(ValueError, match=r"line 4, column 3 \('taken'\): '2024-05-01' is not a nu"):
         read_table(path)
 
@@ -297,7 +297,7 @@ def test_what_is_no_workbook(file, monkeypatch):
     for content in (b"id,x\n", b"PK\x03\x04 cut short", workbook([])):
         with pytest.raises(ValueError, match=r"data\.xlsx (is not an Excel workbook|has no cells)"):
             read_table(file(content, "data.xlsx"))
-    with pytest.raises(ValueError, match=r"end in \.xls are not known\. Use \.csv.*\.xlsx"):
+    with pytest.raises(ValueError, match=r"end in \.xls are not supported\. Use \.csv.*\.xlsx"):
         read_table(file("", "data.xls"))
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ImportError, match=r"needs openpyxl\. Use pip install 'subspaces\[excel\]'"):
@@ -402,7 +402,7 @@ def test_a_constant_column_of_text_is_no_class(tmp_path):
     path = tmp_path / "t.csv"
     rows = [f"s{i},monday,{'ab'[i % 2]},{i},{i * i}" for i in range(8)]
     path.write_text("\n".join(["name,day,type,x,y", *rows]))
-    with pytest.raises(ValueError, match=r"labels='type' if that one holds the known classes"):
+    with pytest.raises(ValueError, match=r"labels='type' if that one contains the known classes"):
         read_table(path)
 
 
@@ -418,7 +418,8 @@ def test_all_cells_that_are_no_numbers_are_told_at_once(refused):
         "line 2, column 2 ('sex'): 'm' is not a number. Use ignore_text=True to leave out" in said
     )
     assert (
-        "or labels='diagnosis' if that one holds the known classes. Also line 3, column 3" in said
+        "or labels='diagnosis' if that one contains the known classes. Also line 3, column 3"
+        in said
     )
     assert (
         "Also line 3, column 3 ('TP53'): '21.3o' is not a number (is 21.30 meant?), nor is "
@@ -431,7 +432,7 @@ def test_all_cells_that_are_no_numbers_are_told_at_once(refused):
 def test_a_typing_error_is_asked_about(refused):
     assert refused("x,y\n1,21.3o\n2,3\n").endswith(
         "line 2, column 2 ('y'): '21.3o' is not a number (is 21.30 meant?). Use a number there, "
-        "missing=['21.3o'] to do without it, or ignore=['y'] to leave the column out."
+        "missing=['21.3o'] to treat it as missing, or ignore=['y'] to leave the column out."
     )
     for typed, meant in (("2l.5", "21.5"), ("O.5", "0.5"), ("1..5", "1.5"), ("1 .5", "1.5")):
         assert f"{typed!r} is not a number (is {meant} meant?)" in refused(f"x,y\n1,{typed}\n2,3\n")
@@ -452,7 +453,9 @@ def test_rows_of_text_are_told_together(refused):
     said = refused(
         "g,A,B,C\ntype,x,y,x\nbatch,p,q,p\nTP53,1,2,3\nKIT,2,n.d.,4\n", samples="columns"
     )
-    assert "labels='type' if the row holds the known classes, or ignore=['type', 'batch']" in said
+    assert (
+        "labels='type' if the row contains the known classes, or ignore=['type', 'batch']" in said
+    )
     assert "Also line 5, column 3 ('B'): 'n.d.' is not a number" in said
 
 

@@ -82,7 +82,7 @@ def test_data_already_logged_is_said_to_be_and_left_alone():
     scaler = ExpressionScaler().fit(logs)
     assert not scaler.logged_
     assert re.fullmatch(
-        r"The values were taken for logarithms \(none above 1\S+\): they were left as they are\.",
+        r"The values were treated as logarithms \(none above 1\S+\): they were left as they are\.",
         scaler.verdict_,
     )
     assert_allclose(scaler.transform(logs), ExpressionScaler().fit_transform(X), atol=1e-9)
@@ -101,7 +101,7 @@ def test_counts_are_scaled_to_one_total_and_not_floored(depth):
     logs = np.log2(1 + counts / counts.sum(axis=1, keepdims=True) * total)
     centred = logs - logs.mean(axis=1, keepdims=True)
     assert_allclose(scaler.transform(counts), centred - centred.mean(axis=0), atol=1e-10)
-    assert scaler.verdict_.startswith("The values were taken for counts (whole numbers")
+    assert scaler.verdict_.startswith("The values were treated as counts (whole numbers")
     assert f"each sample was scaled to a total of {total:,.0f} and log2(1 + x)" in scaler.verdict_
 
 
@@ -140,7 +140,7 @@ def test_what_the_user_says_overrules_what_the_table_looks_like():
     logs = np.log2(np.maximum(counts, 0.5))
     centred = (logs - logs.mean(axis=1, keepdims=True))[:, as_arrays.genes_]
     assert_allclose(as_arrays.transform(counts), centred - centred.mean(axis=0), atol=1e-10)
-    assert as_arrays.verdict_.startswith("The values were taken for intensities, as asked:")
+    assert as_arrays.verdict_.startswith("The values were treated as intensities, as asked:")
     with warns("large_logarithms"):
         assert ExpressionScaler(kind="log").fit(counts).total_ is None
     assert not ExpressionScaler(log="no").fit(counts).logged_
@@ -213,7 +213,7 @@ def test_a_sparse_table_is_prepared_as_the_dense_one_is(options, logs):
 
 def test_bad_sparse_tables_are_refused():
     counts = sparse.csr_matrix(molecules())
-    with pytest.raises(ValueError, match="X has 1 sample, and at least 2 are needed"):
+    with pytest.raises(ValueError, match="X has 1 sample, but at least 2 are needed"):
         ExpressionScaler().fit(counts[:1])
     counts.data[3] = np.nan
     with pytest.raises(ValueError, match="values that are not finite"):
@@ -376,7 +376,7 @@ def test_mean_profiles_go_by_distance_and_flats_by_likelihood():
 
 @pytest.mark.parametrize("options", [{"n_clusters": "auto"}, {"n_components": "auto"}])
 def test_what_the_axes_depend_on_is_given(options):
-    with pytest.raises(ValueError, match="='auto' is not for expression data"):
+    with pytest.raises(ValueError, match="='auto' does not work for expression data"):
         recipes.expression(**options)
 
 

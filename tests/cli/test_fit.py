@@ -192,7 +192,7 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(
         (
             lambda text: text,
             ["--labels", "sample 3"],
-            "has a row 'sample 3' and no such column: its samples are in columns. Use --samples",
+            "has 'sample 3' as a row, so its samples are in columns. Use --samples",
         ),
         (
             lambda text: text,
@@ -202,7 +202,7 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(
         (
             lambda text: text.replace("gene 1", "gene 0"),
             ["--labels", "type"],
-            "column 3: the variable name 'gene 0' is at column 2 already",
+            "column 3: the variable name 'gene 0' is already used at column 2",
         ),
         (
             lambda text: "".join(text.splitlines(keepends=True)[:2]),
@@ -449,7 +449,7 @@ def test_a_preset_says_that_it_found_counts_and_predict_scales_them_too(run, cel
            "--preset", preset, "--out", out]  # fmt: skip
     ended = run(*fit)
     assert ended.code == 0, ended.err
-    assert "The values were taken for counts (whole numbers" in ended.out
+    assert "The values were treated as counts (whole numbers" in ended.out
     assert "Note" not in ended.err
     summary = json.loads((out / "summary.json").read_text())
     assert summary["adjusted_rand"] == 1
@@ -515,7 +515,7 @@ def test_options_overrule_the_preset(run, cells_file):
     model = subspaces.load(cells_file.parent / "r" / "model.npz")
     assert model.record_.messages[0].startswith("floor=3 replaces ")
     ended = run(*fit, "--no-log")
-    assert ended.document["taken_for"].startswith("The values were taken for counts (")
+    assert ended.document["taken_for"].startswith("The values were treated as counts (")
     assert ended.document["preparation"].startswith("samples scaled to a total of 554, samples cen")
 
 

@@ -299,7 +299,7 @@ def test_a_preset_prepares_expression(run, tmp_path):
     out = tmp_path / "r"
     asked = ["pca", path, "--preset", "expression", "--no-page", "--json", "--force", "--out", out]
     document = run(*asked).document
-    assert document["taken_for"].startswith("The values were taken for counts")
+    assert document["taken_for"].startswith("The values were treated as counts")
     assert "samples centred" in document["preparation"]
     few = run(*asked, "--kind", "counts", "--top-variables", 50, "--no-log").document
     assert few["variables"] == 50
@@ -312,7 +312,7 @@ def test_a_preset_prepares_expression(run, tmp_path):
     [
         (["--dims", 99], "--dims 99 is out of range for 100 samples that span 30 directions"),
         (["--max-dims", 99], "--max-dims 99 is out of range for 100 samples and 30 variables"),
-        (["--top-variables", 2], "Only 2 of 2 variables vary, and at least 3 are needed"),
+        (["--top-variables", 2], "Only 2 of 2 variables vary, but at least 3 are needed"),
         (["--log"], "Logarithms need values from 0 up"),
         (["--labels", "typ"], "data.csv has no column 'typ'. Use 'type'"),
         (["--seed", "-1"], "(see: subspaces pca --help)"),
@@ -327,7 +327,7 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(fails, table, tmp_path, ar
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda frame: frame[:4], "the table has 4 samples, and at least 5 are needed"),
+        (lambda frame: frame[:4], "the table has 4 samples, but at least 5 are needed"),
         (lambda frame: frame.replace(frame.iloc[2, 1], np.inf), "('gene 1'): an infinite number"),
         (
             lambda frame: frame.assign(**{"gene 1": np.nan}),

@@ -45,8 +45,8 @@ def test_no_number_of_components_is_found_among_none():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (X[:4], "X has 4 samples, and at least 5"),
-        (X[:, :2], "Only 2 of n_features=2 vary, and at least 3"),
+        (X[:4], "X has 4 samples, but at least 5"),
+        (X[:, :2], "Only 2 of n_features=2 vary, but at least 3"),
         (np.insert(X[:, :2], 1, 5.0, axis=1), "Only 2 of n_features=3 vary"),
     ],
 )

@@ -163,7 +163,7 @@ def test_doubts_are_warned_of(X):
 @pytest.mark.parametrize(
     ("options", "X", "kind", "message"),
     [
-        ({}, NOISE[:4], ValueError, "X has 4 samples, and at least 5"),
+        ({}, NOISE[:4], ValueError, "X has 4 samples, but at least 5"),
         ({}, NOISE[:, :2], ValueError, "Only 2 of n_features=2 vary"),
         (
             {},

@@ -241,7 +241,9 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
                 DataWarning(
                     "large_logarithms",
                     "Values up to {largest:.6g} are large for logarithms.",
-                    Advice("use <kind='intensities'> if they are none", "kind", "intensities"),
+                    Advice(
+                        "use <kind='intensities'> if they are not logarithms", "kind", "intensities"
+                    ),
                     largest=reading.largest,
                 ),
             )
@@ -260,9 +262,9 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         }
         taken = f"{words.get(self.kind_, self.kind_)}{because}"
         below = self._share_below_floor(table, names)
-        self.verdict_ = f"The values were taken for {taken}: {self._in_words(below)}."
+        self.verdict_ = f"The values were treated as {taken}: {self._in_words(below)}."
         low = f"; {percent(below)} of them are below {self.floor_:g}" if below else ""
-        self.taken_for_ = f"The values were taken for {taken}{low}."
+        self.taken_for_ = f"The values were treated as {taken}{low}."
 
     def _chosen_floor(self, reading: Reading) -> float | None:
         """Return the floor to which lower values are raised, or None.
@@ -403,8 +405,8 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
                     command="use <drop_missing=0> to leave out such genes",
                 ),
                 Advice(
-                    "fill them by SelectedPCA().fit(X).impute(X) on logarithms",
-                    command="fill them by subspaces fit --log --imputed",
+                    "fill them with SelectedPCA().fit(X).impute(X) on logarithms",
+                    command="fill them with subspaces fit --log --imputed",
                 ),
                 gap=gap[0].upper() + gap[1:],
             )
@@ -413,7 +415,7 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
     check_real(X)
     table = sparse.csr_array(X, dtype=np.float64)
     if table.shape[0] < min_samples:
-        fact = "<X> has {n:#sample}, and at least {needed} are needed."
+        fact = "<X> has {n:#sample}, but at least {needed} are needed."
         raise ParameterError("X", fact, n=table.shape[0], needed=min_samples)
     if not np.isfinite(table.data).all():
         raise ParameterError("X", "<X> has values that are not finite.")
@@ -452,7 +454,7 @@ def _common_total(table: Any, reading: Reading) -> float:
     if reading.smallest < 0:
         raise ParameterError(
             "kind",
-            "<kind='counts'> needs values from 0 up, and <X> has {smallest:g}.",
+            "<kind='counts'> needs values from 0 up, but <X> has {smallest:g}.",
             Advice("use <kind='log'> for logarithms", "kind", "log"),
             Advice("<kind='ratios'> for log ratios", "kind", "ratios"),
             smallest=reading.smallest,

@@ -196,8 +196,9 @@ class Recipe(Pipeline):
         if not isinstance(model, SubspaceClusterer):
             raise ParameterTypeError(
                 "consensus",
-                f"A recipe that ends with {type(model).__name__} has neither a page nor a model "
-                "file. Use <consensus=False>, or keep it by joblib.dump(recipe, path).",
+                f"A recipe that ends with {type(model).__name__} has neither a page nor a "
+                "model file. Use <consensus=False>, or save it with joblib.dump(recipe, "
+                "path).",
             )
         return with_facts(model, preparation=self._preparation(X), X=X)
 
@@ -318,7 +319,7 @@ def expression(
     if as_flag(consensus, "consensus"):
         if n_components is not None or n_variables is not None:
             raise ParameterError(
-                "consensus", "A consensus is of mean profiles. Use it without <n_components>."
+                "consensus", "A consensus only works with mean profiles. Leave out <n_components>."
             )
         cluster = ConsensusProfiles(n_clusters, random_state=random_state)
         return Recipe([("prepare", ExpressionScaler(n_genes=MOST_GENES)), ("cluster", cluster)])
@@ -379,7 +380,10 @@ def _recipe(
     """Return the `Recipe` of a scaler, which gets as many axes as the clusters need, and PSC."""
     for name, value in (("n_clusters", n_clusters), ("n_components", n_components)):
         if isinstance(value, str):
-            fact = f"<{name}={{value!r}}> is not for expression data: the axes kept depend on it."
+            fact = (
+                f"<{name}={{value!r}}> does not work for expression data, because the axes kept "
+                "depend on it."
+            )
             advice = Advice("use a number, which selection.select_n_clusters finds", command="")
             raise ParameterError(name, fact, advice, value=value)
     dense = n_variables is None

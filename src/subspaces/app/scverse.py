@@ -245,7 +245,7 @@ def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | 
     """Return which genes to take, (genes,), or None for all."""
     is_auto = isinstance(mask_var, str) and mask_var == "auto"
     if use_rep is not None and not (is_auto or mask_var is None):
-        fact = "<mask_var> is for genes, which <use_rep={rep!r}> has not. Use one of them."
+        fact = "<mask_var> selects genes, but <use_rep={rep!r}> has none. Use one of them."
         raise ParameterError("mask_var", fact, rep=use_rep)
     if mask_var is None or use_rep is not None:
         return None
@@ -259,8 +259,8 @@ def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | 
     if mask.dtype != bool or mask.shape != (adata.n_vars,):
         raise ParameterError(
             "mask_var",
-            "{said} must say of each of the {n} genes whether to take it. Use an array of "
-            "True and False, or the name of such a column of adata.var.",
+            "{said} must be a boolean array with one entry for each of the {n} genes. Or "
+            "give the name of such a column of adata.var.",
             said=said,
             n=adata.n_vars,
         )
@@ -303,7 +303,7 @@ def _check_source(adata: AnnData, layer: str | None, use_rep: str | None) -> Non
     if adata.isbacked:
         raise ParameterError("adata", "<adata> is backed by a file. Use adata.to_memory().")
     if layer is not None and use_rep is not None:
-        fact = "<layer={layer!r}> excludes <use_rep={use_rep!r}>. Use one of them."
+        fact = "<layer={layer!r}> does not work with <use_rep={use_rep!r}>. Use one of them."
         raise ParameterError("layer", fact, layer=layer, use_rep=use_rep)
 
 
@@ -359,7 +359,7 @@ def _batches(adata: AnnData, batch_key: str | None) -> Codes | None:
         return None
     column = _entry(adata.obs, batch_key, "obs")
     if column.isna().any():
-        fact = "adata.obs[{key!r}] has missing values. Use a batch for each cell."
+        fact = "adata.obs[{key!r}] has missing values. Give every cell a batch."
         raise ParameterError("batch_key", fact, key=batch_key)
     return np.unique(column.astype(str).to_numpy(), return_inverse=True)[1]
 

@@ -103,14 +103,12 @@ def read_table(
     asked += [("ignore", name) for name in wanted.ignore]
     for (option, name), (other, same) in combinations(asked, 2):
         if name is not None and name == same:
-            raise ValueError(
-                f"{path}: {name!r} is named by {option} and by {other}. Use one of them"
-            )
+            raise ValueError(f"{path}: you gave {name!r} to both {option} and {other}. Use one")
     *_, inner, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
     suffix = inner if last == ".gz" and inner in COMPRESSED else last
     if suffix not in READERS:
         raise ValueError(
-            f"{path}: files that end in {suffix or 'nothing'} are not known. "
-            f"Use {', '.join(READERS)}"
+            f"{path}: files that end in {suffix or 'nothing'} are not supported. Use "
+            f"{', '.join(READERS)}"
         )
     return READERS[suffix](path, wanted)

@@ -32,7 +32,7 @@ def bad_cells_in_words(
     texts = is_bad & ~unclear
     columns = np.asarray(texts.any(axis=0) & (np.isnan(values) & ~unclear).all(axis=0))
     if columns.all():
-        return f"{_refused(sheet, texts)}, and no column holds numbers. Use a table of numbers"
+        return f"{_refused(sheet, texts)}, and no column contains numbers. Use a table of numbers"
     rows = 2 * texts[:, ~columns].sum(axis=1) > (~columns).sum()
     in_rows, strays = texts & ~columns & rows[:, None], texts & ~columns & ~rows[:, None]
     said = []
@@ -80,7 +80,7 @@ def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
     counts = [len(set(column)) for column in cells]
     if sheet.samples.names[0] == "sample1" and max(counts) == len(sheet.cells):
         name = literal(repr(names[counts.index(max(counts))]))
-        remedy += f", or <sample_names={name}> if that one holds the names of the samples"
+        remedy += f", or <sample_names={name}> if that column contains the sample names"
     # One with a name as classes have, or the one that repeats itself most, may hold the classes.
     several = [
         (name.lower() not in CLASSES, count, place, name)
@@ -90,7 +90,7 @@ def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
     if not several or wanted.labels is not None:
         return remedy
     which, name = "it" if len(names) == 1 else "that one", literal(repr(min(several)[-1]))
-    return f"{remedy}, or <labels={name}> if {which} holds the known classes"
+    return f"{remedy}, or <labels={name}> if {which} contains the known classes"
 
 
 def _row_remedy(rows: Sequence[str], wanted: Wanted) -> str:
@@ -101,7 +101,7 @@ def _row_remedy(rows: Sequence[str], wanted: Wanted) -> str:
         return f"Use {remedy}"
     side = "" if wanted.samples_in_columns else "<samples='columns'>, "
     labels = f"<labels={literal(repr(rows[0]))}>"
-    return f"Use {side}{labels} if the row holds the known classes, or {remedy}"
+    return f"Use {side}{labels} if the row contains the known classes, or {remedy}"
 
 
 def _strays(sheet: Sheet, mask: Mask) -> str:
@@ -131,7 +131,7 @@ def _stray_remedy(count: int, texts: list[str], columns: list[str]) -> str:
     """Return the advice for ``count`` cells, whose texts may be marks of a missing value."""
     marks = [text for text in texts if not _meant(text)]
     which = "that marks a missing value" if len(marks) == 1 else "these mark missing values"
-    without = f"to do without {'it' if count == 1 else 'them'}"
+    without = f"to treat {'it' if count == 1 else 'them'} as missing"
     ways = ["a number there" if count == 1 else "numbers there"]
     if len(texts) <= LISTED:  # more are no marks
         why = which if marks else without

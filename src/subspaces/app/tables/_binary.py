@@ -76,7 +76,7 @@ def from_arrays(
             return None
         if arrays[name].shape != (count,):
             raise ValueError(
-                f"{path}: {name!r} has shape {arrays[name].shape}. Use ({count},), to go with 'X'"
+                f"{path}: {name!r} has shape {arrays[name].shape}. Use ({count},), to match 'X'"
             )
         return as_texts(arrays[name])
 
@@ -86,7 +86,7 @@ def from_arrays(
     rows = named("row", vector(chosen, n), n, "sample")
     columns = named("column", vector(VARIABLES, p), p, "v")
     known = [name for name in arrays if name.lower() in CLASSES] if classes is None else []
-    notes = [f"{name!r} may hold the known classes, but is not read" for name in known[:1]]
+    notes = [f"{name!r} may contain the known classes, but is not read" for name in known[:1]]
     return to_table(path, Sheet(data, rows, columns, classes), wanted, notes)
 
 

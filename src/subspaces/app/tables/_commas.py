@@ -95,8 +95,9 @@ class Notation:
             begin = f"{self.comma!r} {_shows(self.comma)}, and {self.point!r} in the same table"
             return f"{begin} {_shows(self.point)}. Use decimal points throughout"
         return (
-            f"{cell!r} may be {cell.replace(',', '')} or {cell.replace(',', '.')}, and no other "
-            "cell tells. Remove the comma between thousands, or use a decimal point"
+            f"{cell!r} may be {cell.replace(',', '')} or {cell.replace(',', '.')}, and no "
+            "other cell shows which. Remove the comma between thousands, or use a decimal "
+            "point"
         )
 
 

@@ -79,14 +79,14 @@ def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
     if encoding == "utf-8-sig" and b"\0" in content:
         halves = (content[::2], content[1::2])
         wide = any(3 * half.count(b"\0") > 2 * len(half) for half in halves)
-        what = "is UTF-16 without a mark that says so" if wide else "is not a text file"
+        what = "is UTF-16 without a byte order mark" if wide else "is not a text file"
         raise ValueError(f"{path} {what}. {SAVE}")
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
         if encoding == "utf-8-sig":
             return _latin(path, content)
-        raise ValueError(f"{path} is not whole {encoding.upper()}. {SAVE}") from None
+        raise ValueError(f"{path} is not complete {encoding.upper()}. {SAVE}") from None
     if "\0" in text:
         raise ValueError(f"{path} is not a text file. {SAVE}")
     return text, ()
@@ -99,11 +99,13 @@ def _unpacked(path: Path) -> bytes:
         with gzip.open(io.BytesIO(content_of(path))) as packed:
             content = packed.read(most + 1)
     except (EOFError, OSError, zlib.error) as error:
-        raise ValueError(f"{path} is not a whole gzip file ({error}); unpack it and see") from None
+        raise ValueError(
+            f"{path} is not a complete gzip file ({error}). Unpack it to check"
+        ) from None
     if len(content) > most:
         raise ValueError(
-            f"{path} unpacks to more than {in_words(most)}, which as a table is more than the "
-            "free memory. Use fewer rows or columns"
+            f"{path} unpacks to more than {in_words(most)}, which does not fit into memory as "
+            "a table. Use fewer rows or columns"
         )
     return content
 

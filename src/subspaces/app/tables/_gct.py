@@ -18,7 +18,7 @@ HEADING = {"#1.2": "Name, Description and the samples", "#1.3": "id and the samp
 
 def read_gct(path: Path, wanted: Wanted) -> Table:
     """Return the table in a GCT file, version 1.2 or 1.3; in 1.3 an extra row may hold classes."""
-    version, sizes, grid = _parts(path)
+    sizes, grid = _parts(path)
     n_rows, n_columns, n_texts, n_extra = sizes if len(sizes) == 4 else (*sizes, 1, 0)
     cells, first = unmarked(grid.cells, wanted), 1 + n_texts
     for what, said, found in (
@@ -26,14 +26,14 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
         ("rows of variables", n_rows, len(cells) - 1 - n_extra),
     ):
         if said != found:
-            begin = f"{path}, line 2: it says {said} {what}, and {found} follow"
-            raise ValueError(f"{begin}; is the file cut short?")
+            begin = f"{path}, line 2: it says {said} {what}, but {found} follow"
+            raise ValueError(f"{begin}. Is the file cut short?")
     classes = {row[0]: row[first:] for row in cells[1 : 1 + n_extra]}
     labels, body = wanted.labels, cells[1 + n_extra :]
     for name in (labels, wanted.sample_names):
         if name is not None and name not in classes:
-            known = f"; it has {', '.join(classes)}" if classes else ". Use a CLS file"
-            raise ValueError(f"{path}: version {version[1:]} has no extra row {name!r}{known}")
+            known = f". Use {' or '.join(classes)}" if classes else ". Use a CLS file"
+            raise ValueError(f"{path}: there is no annotation row {name!r}{known}")
     names = classes.get(wanted.sample_names or "", cells[0, first:])
     sheet = Sheet(
         body[:, first:].T,
@@ -44,8 +44,8 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
     return to_table(path, sheet, replace(wanted, samples_in_columns=True))
 
 
-def _parts(path: Path) -> tuple[str, tuple[int, ...], Grid]:
-    """Return a GCT file's version (line 1), its sizes (line 2), and the lines below as cells."""
+def _parts(path: Path) -> tuple[tuple[int, ...], Grid]:
+    """Return a GCT file's sizes (line 2) and the lines below as cells."""
     version, _, rest = text_of(path)[0].partition("\n")
     version = version.strip()
     if version not in SIZES:
@@ -60,8 +60,8 @@ def _parts(path: Path) -> tuple[str, tuple[int, ...], Grid]:
             f"Use {SIZES[version]} whole numbers"
         )
     if not rest.strip():
-        raise ValueError(f"{path} ends after line 2. Add a line of {HEADING[version]}")
-    return version, sizes, as_grid(path, rest, "\t", first_line=3)
+        raise ValueError(f"{path} ends after line 2. Add a line with {HEADING[version]}")
+    return sizes, as_grid(path, rest, "\t", first_line=3)
 
 
 def read_cls(path: Path) -> tuple[str, ...]:
@@ -85,8 +85,8 @@ def read_cls(path: Path) -> tuple[str, ...]:
     used = list(dict.fromkeys(marks))
     if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:
         raise ValueError(
-            f"{path}, line 1: it says {n_samples} samples of {n_classes} classes; {len(names)} "
-            f"names and {len(marks)} samples of {len(used)} classes follow"
+            f"{path}, line 1: it says {n_samples} samples of {n_classes} classes, but "
+            f"{len(names)} names and {len(marks)} samples of {len(used)} classes follow"
         )
     if set(used) <= set(names):
         return tuple(marks)

@@ -53,7 +53,7 @@ def _read_apart(path: Path, target: Path, columns: list[str]) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        reason = f"reading it did not end within {limit:.0f} seconds"
+        reason = f"reading it did not finish within {limit:.0f} seconds"
     else:
         if done.returncode == 0:
             return
@@ -61,7 +61,7 @@ def _read_apart(path: Path, target: Path, columns: list[str]) -> None:
         if done.returncode == 1 and said:
             raise ValueError(said[-1])
         reason = f"reading it ended with code {done.returncode}"
-    raise ValueError(f"{path} is not a readable H5AD file: {reason}; is it whole?")
+    raise ValueError(f"{path} is not a readable H5AD file: {reason}. Is it complete?")
 
 
 def main(path: str, target: str, *columns: str) -> None:

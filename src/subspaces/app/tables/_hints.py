@@ -112,7 +112,7 @@ def _intruders(table: Table) -> Iterator[DataWarning]:
     leave_out = Advice("use <ignore={names!r}> to leave it out", "ignore")
     for name in table.sample_names:
         if name.lower() in ANNOTATION:
-            fact = "Sample {name!r} has a name that annotation of genes has."
+            fact = "Sample {name!r} is named like a column of gene annotation."
             yield DataWarning("annotation", fact, leave_out, name=name, names=[name])
     last, others = table.data[-1], table.data[:-1]
     total = others.sum(axis=0)
@@ -141,7 +141,7 @@ def _identifiers(table: Table) -> Iterator[DataWarning]:
             "identifiers",
             "{n:#variable seems|variables seem} to number the samples: {names}.",
             Advice("use <ignore={names!r}>", "ignore"),
-            Advice("<sample_names={names[0]!r}> to name the samples so", "sample_names"),
+            Advice("<sample_names={names[0]!r}> to use them as sample names", "sample_names"),
             n=len(names),
             names=names,
         )

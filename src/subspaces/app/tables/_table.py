@@ -114,8 +114,8 @@ def _check_names(path: Path, side: Side, what: str) -> None:
             raise ValueError(f"{path}, {side.place(i)}: the {what} has no name. Give it one")
         if first.setdefault(name, i) != i:
             raise ValueError(
-                f"{path}, {side.place(i)}: the {what} name {name!r} is at "
-                f"{side.place(first[name])} already. Rename or remove one of them"
+                f"{path}, {side.place(i)}: the {what} name {name!r} is already used at "
+                f"{side.place(first[name])}. Rename or remove one of them"
             )
 
 
@@ -123,7 +123,8 @@ def _check_classes(path: Path, sheet: Sheet) -> None:
     classes = () if sheet.classes is None else sheet.classes
     without = [i for i, name in enumerate(classes) if not name]
     if len(without) == len(sheet.cells):
-        raise ValueError(f"{path}: no sample has a class. Use another column, or no known classes")
+        fact = "{path}: no sample has a class. Use another column, or leave out <labels>."
+        raise ParameterError("labels", fact, path=path)
     totals = [i for i in without if sheet.samples.names[i].lower() in TOTALS]
     if totals:
         names = [sheet.samples.names[i] for i in totals]

@@ -75,7 +75,7 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
             lines.append(reader.line_num + first_line - 1)
     except csv.Error as error:
         line = reader.line_num + first_line - 1
-        raise ValueError(f"{path}, line {line}: {error}; check its quotes") from None
+        raise ValueError(f"{path}, line {line}: {error}. Check the quotes in this line") from None
     del reader  # four times as large as the text
     return tidied(path, rows, lines)
 
@@ -101,15 +101,16 @@ def tidied(path: Path, rows: list[list[str]], lines: Sequence[int]) -> Grid:
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
             raise ValueError(
-                f"{path}, line {line}: {len(row)} cell{'s' * (len(row) > 1)} where line {lines[0]} "
-                f"has {width}. Use as many in every line, and remove what is no part of the table"
+                f"{path}, line {line}: {len(row)} cell{'s' * (len(row) > 1)}, but line "
+                f"{lines[0]} has {width}. Use the same number in every line, and remove what "
+                "is not part of the table"
             )
     notes: tuple[str, ...] = ()
     if len(left_out) == 1:
-        notes = (f"line {left_out[0]}, which stands alone above the table, is left out",)
+        notes = (f"line {left_out[0]} above the table is left out",)
     elif left_out:
         both = f"lines {left_out[0]} to {left_out[-1]}"
-        notes = (f"{both}, which stand alone above the table, are left out",)
+        notes = (f"{both} above the table are left out",)
     return Grid(np.array(rows, dtype=object), lines, left + 1, notes)
 
 
@@ -126,7 +127,7 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
     is_header = _is_header(cells[0], cells[1:])
     header = cells[0] if is_header or _may_be_header(cells[0], cells[1:]) else None
     if header is not None and not is_header:
-        line = f"line {lines[0]} is read as the header, though it holds numbers"
+        line = f"line {lines[0]} is read as the header, though it contains numbers"
         notes = (*notes, f"{line}. If they are values, add a line of names above it")
     if header is not None:
         cells, lines = cells[1:], lines[1:]
