@@ -30,6 +30,8 @@ from subspaces.subspace import centre_of, principal_axes
 
 # Rows that the choice is made from; of more a random part.
 MOST_ROWS = 1000
+# Rises of C, one after the other, after which no larger number is tried.
+RISES = 3
 # Share of complete rows from which on those with missing cells are not looked at.
 MOSTLY_COMPLETE = 0.5
 # Axes in which clusters are compared with one group: skewness shows in more than the leading ten.
@@ -80,10 +82,7 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     exact = exact_candidate(rows, models, numbers) if is_auto(settings.n_components) else None
     if exact is not None:
         return _with_numbers(X, rows, settings, exact), _table_of_exact(exact)
-    found: list[Candidate] = []
-    for done, k in enumerate(numbers, start=1):
-        found += of_number(seen, models, k)
-        settings.tell(Step("candidate", done, len(numbers), f"{k} clusters"))
+    found = candidates(seen, models, numbers)
     found += [searched(seen, models, each) for each in best_of_each_number(found)[:ANSWERS]]
     best = best_of_each_number(found)
     against = None
@@ -94,6 +93,21 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     else:
         chosen = _with_numbers(X, rows, settings, best[0])
     return chosen, table_of(found, best, against)
+
+
+def candidates(rows: Array, settings: Settings, numbers: Sequence[int]) -> list[Candidate]:
+    """Return the candidates of ascending numbers, until C has risen three times in a row."""
+    found: list[Candidate] = []
+    before, risen = np.inf, 0
+    for done, k in enumerate(numbers, start=1):
+        some = list(of_number(rows, settings, k))
+        settings.tell(Step("candidate", done, len(numbers), f"{k} clusters"))
+        least = min((each.icl for each in some), default=before)
+        risen = risen + 1 if least > before else 0
+        found, before = found + some, least
+        if risen == RISES:
+            break
+    return found
 
 
 def _with_numbers(X: Array, rows: Array, settings: Settings, candidate: Candidate) -> Settings:
