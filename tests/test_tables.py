@@ -195,7 +195,7 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
         (LONG.replace("a,b", "a,a"), {}, "column 3: the variable name 'a' is already used"),
         (LONG.replace("a,b", "a,"), {}, "column 3: the variable has no name"),
         (PLAIN + "C,1,2,ALL\nD,3,4,AML\n", {}, "column 4 ('type'): 'ALL' is not a number. Use "
-         "ignore=['type'] to leave out this column of text, or labels='type' if it holds the "
+         "ignore=['type'] to leave out this column of text, or labels='type' if it contains the "
          "known classes"),
         (PLAIN, {"labels": "typ"}, "has no column 'typ'. Use 'type'"),
         (PLAIN.replace("ALL", "").replace("AML", ""), {"labels": "type"}, "no sample has a class"),

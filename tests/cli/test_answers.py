@@ -52,31 +52,31 @@ WORDS = [
     (["fit", "nothing.csv"], "nothing.csv: No such file or directory"),
     (["fit", "a.csv", "--clusters", "2"], "a.csv: No such file or directory\n"),
     (["fit", "there", "--clusters", "2"], "there is not a file. Use the path of a file"),
-    (["fit", "data.ods", "--clusters", "2"], ".ods files are not read. Save it as .xlsx"),
+    (["fit", "data.ods", "--clusters", "2"], ".ods files cannot be read. Save it as .xlsx"),
     ([*FIT, "--label", "type"], "No such option: --label. Use --labels (see: subspaces fit"),
     (["fit", "data.csv", "--cluster", "2"], "No such option: --cluster. Use --clusters (see"),
     ([*FIT, "--classes", "no.cls"], "no.cls: No such file or directory"),
     ([*FIT, "--preset", "genes"], "--preset genes is unknown. Use expression, cells"),
-    ([*FIT, "--preset", "expression", "--scale"], "--scale and --preset expression exclude"),
+    ([*FIT, "--preset", "expression", "--scale"], "--scale and --preset expression do not"),
     ([*FIT, "--preset", "expression", "--kind", "genes"], "--kind genes is unknown. Use inten"),
-    ([*FIT, "--kind", "counts"], "--kind is for --preset expression or cells"),
+    ([*FIT, "--kind", "counts"], "--kind only works with --preset expression or cells"),
     ([*FIT, "--criterion", "x"], "--criterion x is unknown. Use auto, influence"),
     ([*FIT, "--method", "PCS"], "--method PCS is unknown. Use PSC"),
     ([*FIT, "--method", "KMeans"], "subspaces compare"),
-    ([*FIT, "--method", "SSC", "--variables", "2"], "--variables is not for --method SSC. Use"),
+    ([*FIT, "--method", "SSC", "--variables", "2"], "--variables does not work with --method SSC"),
     ([*FIT, "--dims", "1,2,3"], "--dims has 3 numbers for --clusters 2. Use one for all"),
-    ([*FIT, "--max-dims", "5"], "--max-dims is for --dims auto"),
-    ([*FIT, "--labels", "type", "--classes", "data.csv"], "--labels and --classes exclude"),
-    ([*FIT, "--labels", "type", "--ignore", "a,type"], "--labels and --ignore both name type"),
+    ([*FIT, "--max-dims", "5"], "--max-dims only works with --dims auto"),
+    ([*FIT, "--labels", "type", "--classes", "data.csv"], "--labels and --classes do not"),
+    ([*FIT, "--labels", "type", "--ignore", "a,type"], "You gave type to both --labels and"),
     (["fit", "data.csv", "--clusters", "0", "--out", "there"], "--clusters 0 is out of range. Use"),
     ([*FIT, "--out", "there"], "there has labels.csv already. Use --force or another --out"),
     ([*FIT, "--out", "data.csv"], "data.csv is a file, not a folder. Use another --out"),
     (["predict", "no.npz", "data.csv"], "no.npz: No such file or directory"),
     (["predict", "model.npz", "no.csv"], "no.csv: No such file or directory"),
-    (["predict", "model.npz", "data.csv", "--out", "there/labels.csv"], "is there already. Use"),
+    (["predict", "model.npz", "data.csv", "--out", "there/labels.csv"], "already exists. Use"),
     (["predict", "model.npz", "data.csv", "--out", "data.csv"], "data.csv would be overwritten"),
     (["report", "no.npz"], "no.npz: No such file or directory"),
-    (["report", "pca"], "pca holds a PCA, and subspaces pca leaves no model. Use the folder of a"),
+    (["report", "pca"], "pca contains a PCA, which has no model. Use the folder of a"),
     ([*FIT, "--drop-missing", "50"], "--drop-missing 50 is out of range. Use 0.5 for 50 %"),
     ([*FIT, "--drop-missing", "-1"], "--drop-missing -1 is out of range. Use a share from 0 to 1"),
     (["select", "no.csv"], "no.csv: No such file or directory"),
@@ -84,20 +84,20 @@ WORDS = [
     (["compare", "no.csv", "--clusters", "2"], "no.csv: No such file or directory"),
     (["compare", "data.csv", "--clusters", "2", "--methods", "x"], "--methods x is unknown"),
     (["influence", "no.csv"], "no.csv: No such file or directory"),
-    (["influence", "data.csv", "--out", "there/labels.csv"], "labels.csv is there already"),
+    (["influence", "data.csv", "--out", "there/labels.csv"], "labels.csv already exists"),
     (["influence", "data.csv", "--out", "data.csv", "--force"], "data.csv would be overwritten"),
     (["pca", "no.csv"], "no.csv: No such file or directory"),
     (["pca", "data.csv", "--dims", "two"], "--dims 'two' is not a number. Use 3, say, or auto"),
     (["pca", "data.csv", "--dims", "-1"], "--dims -1 is out of range. Use 0 or more"),
     (["pca", "data.csv", "--level", "0"], "--level 0 is out of range. Use a share such as 0.05"),
     (["pca", "data.csv", "--level", "nan"], "--level nan is out of range. Use a share such as"),
-    (["pca", "data.csv", "--scale", "--no-center"], "--scale and --no-center exclude each other"),
+    (["pca", "data.csv", "--scale", "--no-center"], "--scale and --no-center do not work together"),
     (["pca", "data.csv", "--preset", "expression", "--no-center"], "--no-center and --preset"),
-    (["pca", "data.csv", "--kind", "log"], "--kind is for --preset expression or cells"),
+    (["pca", "data.csv", "--kind", "log"], "--kind only works with --preset expression or cells"),
     (["pca", "data.csv", "--labels", "type", "--classes", "data.csv"], "--labels and --classes"),
     (["pca", "data.csv", "--out", "pca"], "pca has scores.csv already. Use --force or another"),
     (["pca", "data.csv", "--out", "data.csv"], "data.csv is a file, not a folder"),
-    (["simulate", "a", "--out", "data.csv"], "data.csv is there already"),
+    (["simulate", "a", "--out", "data.csv"], "data.csv already exists"),
     (["demo", "--out", "data.csv"], "data.csv is a file, not a folder"),
 ]  # fmt: skip
 
@@ -128,18 +128,25 @@ def test_the_names_are_those_of_the_library():
 def test_what_a_preset_does_not_choose(fails, union_file):
     auto = ("fit", union_file, "--clusters", "auto", "--preset", "expression")
     said = fails(*auto, "--variables", 5)
-    assert said.startswith("--variables is not for --clusters auto with --preset expression. Use ")
+    assert said.startswith(
+        "--variables does not work with --clusters auto and --preset expression. Use "
+    )
     assert fails(*auto, "--max-clusters", 1).startswith("--max-clusters 1 leaves nothing")
-    assert "--normal-scores is not for --preset expression" in fails(*auto, "--normal-scores")
+    assert "--normal-scores does not work with --preset expression" in fails(
+        *auto, "--normal-scores"
+    )
     for command in (("fit", union_file, "--clusters", 2), ("select", union_file)):
         said = fails(*command, "--dims", "auto", "--preset", "expression")
         assert said == (
-            "--dims auto is not for --preset expression. Use a number, or leave --dims out"
+            "--dims auto does not work with --preset expression. Use a number, or leave --dims out"
         )
     said = fails("select", union_file, "--criterion", "stability")
-    assert said == "--criterion stability is for --preset expression or cells. Use one"
+    assert (
+        said
+        == "--criterion stability only works with --preset expression or cells. Use one of them"
+    )
     said = fails("select", union_file, "--preset", "cells", "--affine")
-    assert said == "--affine and --preset cells exclude each other. Use one of the two"
+    assert said == "--affine and --preset cells do not work together. Use one of the two"
 
 
 GENES = "gene_id\tgene_name\tbio type\t" + "\t".join(f"s{i}" for i in range(12)) + "\n" + "".join(
@@ -257,11 +264,11 @@ def test_equal_samples_are_refused(fails, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["name,a,b", *[f"s{i},1.5,2" for i in range(9)]]))
     for command in (["fit", "--clusters", 2], ["select"], ["influence", "--dims", 1], ["pca"]):
-        assert "all samples are equal, so there" in fails(command[0], path, *command[1:])
+        assert "all samples are identical, so there" in fails(command[0], path, *command[1:])
 
 
 def test_variables_of_unlike_scale_are_told(run, union_file, tmp_path):
-    said = "Use --scale unless all have one unit"
+    said = "Use --scale unless all have the same unit"
     assert said not in run("select", union_file, "--labels", "type", "--max-clusters", 2).err
     random = np.random.default_rng(0)
     rows = random.normal(size=(30, 4)) * [1, 5, 50, 200]
@@ -318,4 +325,6 @@ def test_all_commands_that_read_tables_read_the_same(run, fails, tmp_path):
         assert "(1990, 1991, ...)" in ended.err
     asked = run("influence", path, "--sample-names", "YEAR", "--ignore", "site")
     assert "Use --missing -999" in asked.err
-    assert "both name YEAR" in fails("pca", path, "--sample-names", "YEAR", "--ignore", "YEAR,x")
+    assert "You gave YEAR to both" in fails(
+        "pca", path, "--sample-names", "YEAR", "--ignore", "YEAR,x"
+    )

@@ -61,7 +61,7 @@ def test_normal_scores_are_what_the_warning_advises(run, fails, skewed_file, tmp
     assert ended.document["margins"] == "normal"
     assert ended.document["selection"]["grade"] == "sure"
     refused = fails(*fit, "--clusters", 2, "--normal-scores")
-    assert "--normal-scores is for --clusters auto. Use --clusters auto" in refused
+    assert "--normal-scores only works with --clusters auto. Use --clusters auto" in refused
 
 
 def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
@@ -83,16 +83,16 @@ def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
     assert "reached --max-dims 1, the largest dimension tried" in ended.err
     assert "Use a larger --max-dims" in ended.err
     refused = fails(*fit, "--clusters", 2, "--max-clusters", 5)
-    assert "--max-clusters is for --clusters auto. Use --clusters auto" in refused
-    assert "--max-dims is for --dims auto" in fails(*fit, "--clusters", 2, "--max-dims", 5)
-    assert "--max-dims is for --dims auto" in fails("select", union_file, "--max-dims", 5)
+    assert "--max-clusters only works with --clusters auto. Use --clusters auto" in refused
+    assert "--max-dims only works with --dims auto" in fails(*fit, "--clusters", 2, "--max-dims", 5)
+    assert "--max-dims only works with --dims auto" in fails("select", union_file, "--max-dims", 5)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--criterion", "x"], "--criterion x is unknown. Use auto, press"),
-        (["--variables", "auto"], "--variables auto is for subspaces fit"),
+        (["--variables", "auto"], "--variables auto only works with subspaces fit"),
         (["--dims", "1,2"], "--dims '1,2' is not a number. Use 3, say, or auto"),
         (["--max-clusters", 50], "is out of range. Use 1 to 40"),
     ],
@@ -128,9 +128,9 @@ def test_compare_names_a_method_that_fails(run, fails, union_file):
     ("arguments", "message"),
     [
         (["--clusters", 2, "--dims", "two"], "--dims 'two'"),
-        (["--clusters", 2, "--dims", "auto"], "--dims auto is for subspaces fit"),
+        (["--clusters", 2, "--dims", "auto"], "--dims auto only works with subspaces fit"),
         (["--clusters", 2, "--methods", "psc,PCS"], "--methods PCS is unknown. Use PSC"),
-        (["--clusters", 2, "--methods", ","], "--methods names none. Use PSC"),
+        (["--clusters", 2, "--methods", ","], "--methods is empty. Use PSC"),
         (["--clusters", 2, "--dims", "1,2,3"], "3 numbers for --clusters 2"),
         (["--clusters", 99], "--clusters 99 is out of range for 40 samples"),
     ],
@@ -194,7 +194,7 @@ def test_simulate_writes_what_the_library_draws(run, fails, tmp_path):
     drawn = make_scenario("d", noise=0.05, random_state=3)
     np.testing.assert_allclose(table.data, drawn.data, rtol=1e-5)
     assert table.classes == tuple(f"c{label}" for label in drawn.target)
-    assert "is there already. Use --force" in fails("simulate", "d", "--out", path)
+    assert "already exists. Use --force" in fails("simulate", "d", "--out", path)
     assert "Missing argument 'scenario'. Choose from: a, b, c, d, e (see" in fails("simulate")
     document = run("simulate", "c", "--sparse", "--out", path, "--force", "--json").document
     assert document["dims"] == [2, 2]

@@ -157,7 +157,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
         (["--clusters", 99], "--clusters 99 is out of range for 40 samples. Use 1 to 13"),
         (["--clusters", 2, "--variables", 9], "--variables 9 is out of range for 5 variables"),
         (["--clusters", 2, "--method", "PCS"], "--method PCS is unknown. Use PSC, KSubspaces"),
-        (["--clusters", 2, "--method", "KMeans"], "KMeans leaves no model"),
+        (["--clusters", 2, "--method", "KMeans"], "KMeans has no model file"),
         (
             ["--clusters", 2, "--dims", -1],
             "--dims -1 is out of range. Use 1 or more, or 0 with --affine for clusters that are",
@@ -167,7 +167,10 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
             ["--clusters", 2, "--level", 0.1],
             "Use it with subspaces pca (see: subspaces fit --help)",
         ),
-        (["--clusters", "auto", "--method", "SSC"], "--clusters auto is not for --method SSC"),
+        (
+            ["--clusters", "auto", "--method", "SSC"],
+            "--clusters auto does not work with --method SSC",
+        ),
         (["--clusters", 2, "--method", "SSC", "--variables", 2], "--variables is not for"),
         (["--clusters", 2, "--criterion", "x"], "--criterion x is unknown. Use auto, influence"),
         (["--clusters", 2, "--top-variables", 6], "--top-variables 6 is out of range"),
@@ -207,8 +210,8 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(
         (
             lambda text: "".join(text.splitlines(keepends=True)[:2]),
             ["--labels", "type"],
-            "one sample has no others to be compared with. Use a table of more, or --samples "
-            "columns if they are its columns",
+            "the table has only one sample. Use more, or --samples "
+            "columns if the samples are its columns",
         ),
     ],
 )
@@ -268,8 +271,7 @@ def test_a_full_disk_leaves_earlier_results(monkeypatch, fails, fitted, union_fi
         "--no-page", "--no-stability", code=1,
     )  # fmt: skip
     assert said == (
-        f"{fitted}: No space left on device; earlier results are as they were, make room and run "
-        "again"
+        f"{fitted}: No space left on device. Earlier results are unchanged. Make room and run again"
     )
     assert {path.name: path.read_bytes() for path in fitted.iterdir()} == before
 
@@ -336,7 +338,7 @@ def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file
     assert "<title>data.csv" in page
     assert "sample 39" in page
     said = fails("report", out / "model.npz")
-    assert said == f"{out / 'report.html'} is there already. Use --force or another --out"
+    assert said == f"{out / 'report.html'} already exists. Use --force or another --out"
     ended = run("report", out / "model.npz", "--out", tmp_path / "p.html", "--title", "Mine")
     assert ended.out == f"Wrote {tmp_path / 'p.html'}\n"
     assert "<title>Mine" in (tmp_path / "p.html").read_text()
@@ -410,7 +412,7 @@ def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
     assert again.code == 0, again.err
     assert again.document["adjusted_rand"] == 1
     for more, word in (
-        (["--scale"], "--scale and --preset expression exclude each other. Use one of the two"),
+        (["--scale"], "--scale and --preset expression do not work together. Use one of the two"),
         (["--dims", "x"], "not a number"),
         (["--kind", "genes"], "--kind genes is unknown"),
         (["--floor", "1e9"], "No value is above --floor 1e+09"),
@@ -423,7 +425,7 @@ def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
     assert "Use expression" in refused.err
     refused = run("fit", tmp_path / "genes.csv", "--clusters", 3, "--kind", "counts")
     assert refused.code == 2
-    assert "--kind is for --preset expression" in refused.err
+    assert "--kind only works with --preset expression" in refused.err
 
 
 @pytest.fixture
@@ -551,10 +553,10 @@ def test_a_column_in_other_units_is_named(run, tmp_path):
     fit = ["fit", path, "--clusters", 2, "--affine", "--no-page", "--no-stability", "--force",
            "--out", tmp_path / "r"]  # fmt: skip
     ended = run(*fit)
-    assert "'age' alone holds " in ended.err
+    assert "'age' alone makes up " in ended.err
     assert "Use --scale, or --ignore age if it is no" in ended.err
     for more in (["--ignore", "age"], ["--scale"]):
-        assert "alone holds" not in run(*fit, *more).err
+        assert "alone makes up" not in run(*fit, *more).err
 
 
 def words_printed(ended):
@@ -774,7 +776,7 @@ def test_doubts_about_the_table_are_on_the_page_and_in_the_summary(run, tmp_path
         "fit", tmp_path / "t.csv", "--clusters", 2, "--no-stability", "--out", tmp_path / "r"
     )
     assert ended.code == 0, ended.err
-    message = "Use --scale unless all have one unit"
+    message = "Use --scale unless all have the same unit"
     assert ended.err.count(message) == 1
     assert message in json.loads((tmp_path / "r" / "summary.json").read_text())["warnings"][0]
     assert message in (tmp_path / "r" / "report.html").read_text()

@@ -161,10 +161,10 @@ def test_empty_samples_and_variables_are_named(fails, tmp_path):
     X[:, [3, 5]] = np.nan
     path = write(tmp_path / "g.csv", X)
     said = fails("fit", path, "--labels", "type", "--clusters", 2)
-    assert "no sample has a value of 'g3', 'g5'. Use --drop-missing 0.5, say, to leave out" in said
+    assert "no sample has a value for 'g3', 'g5'. Use --drop-missing 0.5, say, to leave out" in said
     X[:, 1:8] = np.nan
     said = fails("pca", write(path, X), "--labels", "type")
-    assert "no sample has a value of 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more. Use" in said
+    assert "no sample has a value for 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more. Use" in said
     X = UNION.data.copy()
     X[[5, 9]] = np.nan
     said = fails("fit", write(path, X), "--labels", "type", "--clusters", 2)
@@ -222,7 +222,7 @@ def test_low_values_that_are_missing_are_told_with_a_way_out(run, tmp_path):
 def test_a_table_without_gaps_is_said_to_have_nothing_to_fill(run, tmp_path):
     path = write(tmp_path / "whole.csv", UNION.data)
     ended = fitted(run, path, tmp_path / "r", "--no-page", "--imputed")
-    assert "Note: no value is missing, so that imputed.csv has the values of the table" in ended.err
+    assert "Note: no value is missing, so imputed.csv is the same as the table" in ended.err
     filled = read_table(tmp_path / "r" / "imputed.csv", labels="type").data
     assert_allclose(filled, UNION.data, rtol=1e-5)
 
@@ -273,7 +273,7 @@ def test_what_constant_columns_are_left_is_said(run, gaps, tmp_path):
     fit = ["fit", tmp_path / "g.csv", "--labels", "type", "--clusters", 2, "--no-page"]
     ended = run(*fit, "--drop-missing", 0, "--out", tmp_path / "none")
     assert ended.code == 2
-    assert "what is left, year, is constant, so there is nothing to find in it. Use" in ended.err
+    assert "what is left (year) is constant, so there is nothing to find. Use" in ended.err
     ended = run(*fit, "--no-stability", "--out", tmp_path / "r")
     told = [each for each in messages_in(tmp_path / "r") if each["code"] == "constant_variables"]
     assert told[0]["parameters"] == {"count": 1, "names": ["year"]}

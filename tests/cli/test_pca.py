@@ -331,9 +331,9 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(fails, table, tmp_path, ar
         (lambda frame: frame.replace(frame.iloc[2, 1], np.inf), "('gene 1'): an infinite number"),
         (
             lambda frame: frame.assign(**{"gene 1": np.nan}),
-            "no sample has a value of 'gene 1'. Use",
+            "no sample has a value for 'gene 1'. Use",
         ),
-        (lambda frame: frame * 0 + 1, "all samples are equal, so there is nothing to find"),
+        (lambda frame: frame * 0 + 1, "all samples are identical, so there is nothing to find"),
         (lambda frame: frame.assign(ward="a"), "'a' is not a number. Use --ignore ward"),
         (lambda frame: frame.iloc[:, :2], "at least 3 are needed to tell a component from noise"),
     ],
@@ -383,7 +383,7 @@ def test_results_of_a_fit_and_of_a_pca_do_not_share_a_folder(run, fails, table, 
         assert run(*first, "--out", out).code == 0
         before = sorted(path.name for path in out.iterdir())
         said = fails(*other, "--out", out, *force)
-        assert said == f"{out} holds the results of subspaces {name}. Use another --out"
+        assert said == f"{out} contains the results of subspaces {name}. Use another --out"
         assert sorted(path.name for path in out.iterdir()) == before
 
 
@@ -408,7 +408,7 @@ def test_a_full_disk_leaves_earlier_results(monkeypatch, fails, done, table, at)
 
     monkeypatch.setattr(Path, "write_text", full)
     said = fails("pca", table, "--labels", "type", "--out", folder, "--force", code=1)
-    assert "earlier results are as they were" in said
+    assert "Earlier results are unchanged" in said
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 

@@ -104,7 +104,7 @@ def test_the_answer_goes_to_a_file_or_into_json(run, fails, model, union_file, t
     printed = run("predict", model, union_file, "--labels", "type").out
     assert out.read_text() == printed
     said = fails("predict", model, union_file, "--labels", "type", "--out", out)
-    assert said == f"{out} is there already. Use --force or another --out"
+    assert said == f"{out} already exists. Use --force or another --out"
     again = run("predict", model, union_file, "--labels", "type", "--out", out, "--force", "--json")
     found = [row["cluster"] for row in again.document["samples"]]
     assert found == clusters_of(printed)
@@ -137,7 +137,7 @@ def test_a_pca_has_no_clusters_to_predict(fails, union_file, tmp_path):
         ["predict", tmp_path / "pca.npz", union_file],
         ["report", tmp_path / "pca.npz"],
     ):
-        assert "pca.npz holds a PCA, which has no clusters" in fails(*command)
+        assert "pca.npz is a PCA and has no clusters" in fails(*command)
 
 
 def ratios_of(text):

@@ -118,7 +118,7 @@ def test_what_cannot_be_taken_says_what_would_do():
         PSC(3).fit(da.from_array(X, chunks=(100, 6)))
     with pytest.raises(ValueError, match=r"unknown length. Use X.compute_chunk_sizes\(\)"):
         PSC(3).fit(rows[rows[:, 0] > 0])
-    with pytest.raises(ValueError, match=r"shape \(1, 600, 12\). Use samples x variables"):
+    with pytest.raises(ValueError, match=r"shape \(1, 600, 12\). Use at least one sample"):
         PSC(3).fit(rows[None])
     with pytest.raises(ValueError, match=r"shape \(0, 12\). Use at least one sample"):
         PSC(3).fit(rows[:0])

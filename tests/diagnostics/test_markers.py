@@ -631,7 +631,7 @@ def test_a_seed_repeats_the_halves():
 @pytest.mark.parametrize(
     ("change", "error", "said"),
     [
-        ({"labels": [0, 1]}, ValueError, r"labels has shape \(2,\), and X has 30 samples"),
+        ({"labels": [0, 1]}, ValueError, r"labels has shape \(2,\), but X has 30 samples"),
         ({"labels": np.zeros(30, int)}, ValueError, "labels has fewer than two clusters"),
         ({"labels": np.full(30, 0.5)}, ValueError, "Use whole numbers or text"),
         ({"cluster": 7}, ValueError, r"cluster=7 has no samples. Use one of 0, 1, 2"),

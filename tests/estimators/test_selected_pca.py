@@ -295,11 +295,11 @@ class TestItsFile:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"mean_": np.zeros(3)}, "is not of the right kind"),
-            ({"n_components_": 2}, "components_ is not of the right kind"),
-            ({"rests_on_": np.full(10, 0.5)}, "its rests_on_ is not"),
+            ({"mean_": np.zeros(3)}, "has the wrong kind"),
+            ({"n_components_": 2}, "components_ has the wrong kind"),
+            ({"rests_on_": np.full(10, 0.5)}, "its rests_on_ has the wrong"),
             ({"fit": 1}, "the attribute 'fit', which SelectedPCA does not have"),
-            ({"n_samples_": None}, "is not of the right kind"),
+            ({"n_samples_": None}, "has the wrong kind"),
         ],
     )
     def test_what_does_not_fit_is_refused(self, X, change, message, tmp_path):

@@ -44,7 +44,9 @@ def test_many_rows_that_cannot_fit(model, X, needs, n_jobs):
 
 def test_graphs_of_all_samples_count(container):
     container(10**9)
-    with pytest.raises(MemoryError, match=r"SLBF of 9000 .* needs about 3.89 GB .* and 1 GB are"):
+    with pytest.raises(
+        MemoryError, match=r"SLBF of 9000 .* needs about 3.89 GB .* but only 1 GB are"
+    ):
         SLBF(2).fit(huge(9000, 2))
     assert SSC(2, solver="admm")._numbers_held(100, 5) == 11_000
     assert RSIM(2)._numbers_held(100, 5) == 51_000

@@ -83,8 +83,8 @@ def _check_samples(table: Table, source: NewSamples) -> None:
     if len(table.data) == 1:
         other = "rows" if source.samples == "columns" else "columns"
         raise ValueError(
-            f"{source.data}: one sample has no others to be compared with. Use a table of more, or "
-            f"--samples {other} if they are its {other}"
+            f"{source.data}: the table has only one sample. Use more, or --samples {other} if "
+            f"the samples are its {other}"
         )
     if (table.data == table.data[0]).all():
         raise ValueError(f"{source.data}: {_without_differences(table)}")
@@ -93,11 +93,11 @@ def _check_samples(table: Table, source: NewSamples) -> None:
 def _without_differences(table: Table) -> str:
     """Return what is wrong with a table whose samples are all equal, in words."""
     if not table.left_out:
-        return "all samples are equal, so there is nothing to find in them"
+        return "all samples are identical, so there is nothing to find"
     are = "is constant" if len(table.variable_names) == 1 else "are constant"
     return (
-        f"what is left, {listed(table.variable_names)}, {are}, so there is nothing to find in it. "
-        "Use a larger --drop-missing"
+        f"what is left ({listed(table.variable_names)}) {are}, so "
+        "there is nothing to find. Use a larger --drop-missing"
     )
 
 
@@ -108,7 +108,7 @@ def refuse_gaps(table: Table, path: Path, instead: str) -> None:
     """
     gap = first_gap(table)
     if gap is not None:
-        raise ValueError(f"{path}: {gap}, and all are needed here. Use {instead}")
+        raise ValueError(f"{path}: {gap}, but missing values are not supported here. Use {instead}")
 
 
 def _check_variables(table: Table, path: Path) -> None:
@@ -116,7 +116,7 @@ def _check_variables(table: Table, path: Path) -> None:
     empty = np.flatnonzero(np.isnan(table.data).all(axis=0))
     if len(empty):
         raise ValueError(
-            f"{path}: no sample has a value of {_quoted(table.variable_names, empty)}. Use "
+            f"{path}: no sample has a value for {_quoted(table.variable_names, empty)}. Use "
             "--drop-missing 0.5, say, to leave out variables with more than half of their "
             "values missing"
         )
@@ -128,7 +128,7 @@ def _mostly_missing(table: Table) -> list[Message]:
     names = [table.variable_names[j] for j in gone]
     if not 0 < len(names) < len(table.variable_names):
         return []
-    fact = "{n:#variable lacks|variables lack} more than half of the values: {names}."
+    fact = "{n:#variable has|variables have} more than half of the values missing: {names}."
     advice = Advice(f"use <drop_missing={HALF:g}> to leave such variables out", "drop_missing")
     facts = {"n": len(names), "names": names}
     return [Message("mostly_missing", fact, facts, (advice,), "DataWarning")]
@@ -174,9 +174,7 @@ def prepare_values(table: Table, values: Values) -> tuple[Table, Preparation, li
     prepared = prepare(table, learned)
     found = _constants(prepared)
     if not values.log and hold_counts(table):
-        fact = (
-            "The values look like counts of genes, of which deep samples and large counts decide."
-        )
+        fact = "The values look like gene counts, so deep samples and large counts dominate."
         use_log = Advice("use --log, or subspaces fit --preset cells or --preset expression", "log")
         found.append(Message("counts", fact, {}, (use_log,), "DataWarning"))
     if not values.scale:
@@ -200,8 +198,11 @@ def _unlike_scales(table: Table) -> list[Message]:
     low, high = np.quantile(spreads[spreads > 0], (0.1, 0.9)) if spreads.any() else (1.0, 1.0)
     if high <= MOST_UNLIKE * low:
         return []
-    fact = "Most standard deviations are from {low:.3g} to {high:.3g}, and the largest decide."
-    advice = Advice("use <scale=True> unless all have one unit", "scale", True)
+    fact = (
+        "Most standard deviations are between {low:.3g} and {high:.3g}, so the variables with "
+        "the largest dominate."
+    )
+    advice = Advice("use <scale=True> unless all have the same unit", "scale", True)
     figures = {"low": float(low), "high": float(high)}
     return [Message("unlike_scales", fact, figures, (advice,), "DataWarning")]
 
@@ -215,7 +216,7 @@ def _holds_most(table: Table) -> list[Message]:
     if share < MOST_ALONE or variances[largest] < MOST_UNLIKE**2 * usual:
         return []
     name = table.variable_names[largest]
-    fact = "Variable {name!r} alone holds {share:%} of the variance, and so decides most."
+    fact = "Variable {name!r} alone makes up {share:%} of the variance, so it dominates the result."
     leave_out = Advice("<ignore={names!r}> if it is not a measurement", "ignore", [name])
     facts = {"name": name, "names": [name], "share": float(share)}
     return [Message("holds_most", fact, facts, (use("scale", True), leave_out), "DataWarning")]

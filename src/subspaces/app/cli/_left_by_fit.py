@@ -42,8 +42,8 @@ def left_by_fit(path: Path, model: SubspaceClusterer) -> Left:
     summary = _summary(folder / "summary.json", model)
     if summary is None:
         why = (
-            f"{folder} has no summary.json of this fit, so that the page is without known classes, "
-            "markers, the stability as a number and what is missing"
+            f"{folder} has no summary.json of this fit, so the page shows no known classes, "
+            "markers, stability or missing values"
         )
         return Left({}, (why,))
     rows = _of_same_clusters(_table(folder / "labels.csv"), model)
@@ -62,11 +62,11 @@ def left_by_fit(path: Path, model: SubspaceClusterer) -> Left:
 def _lacking(folder: Path, summary: Any, options: Any, rows: dict[str, list[str]] | None) -> Any:
     """Yield a sentence on each file that is missing, or of another fit."""
     if rows is None and "adjusted_rand" in summary:
-        yield f"{folder} has no labels.csv of this fit, so that the page is without known classes"
+        yield f"{folder} has no labels.csv of this fit, so the page shows no known classes"
     if "markers" in summary and options["markers"] is None:
-        yield f"{folder} has no markers.csv, so that the page is without markers"
+        yield f"{folder} has no markers.csv, so the page shows no markers"
     if summary["missing"] and options["missing"] is None:
-        yield f"{folder} does not tell which values were missing, so that the page does not, either"
+        yield f"{folder} does not tell which values were missing, so the page does not show them"
 
 
 def _summary(path: Path, model: SubspaceClusterer) -> dict[str, Any] | None:

@@ -116,9 +116,9 @@ def existing_table(path: Path) -> Path:
     if not path.name.lower().endswith(ENDINGS):
         ending = path.suffix.lower() or "nothing"
         if ending in (".xls", ".ods", ".numbers"):
-            raise ValueError(f"{path}: {ending} files are not read. Save it as .xlsx or .csv")
+            raise ValueError(f"{path}: {ending} files cannot be read. Save it as .xlsx or .csv")
         raise ValueError(
-            f"{path}: files that end in {ending} are not known. Use {', '.join(ENDINGS)}"
+            f"{path}: files that end in {ending} are not supported. Use {', '.join(ENDINGS)}"
         )
     return path
 
@@ -127,8 +127,8 @@ def existing_model(path: Path) -> Path:
     """Return the path of a model file; for a folder, that of model.npz in it."""
     if (path / "scores.csv").is_file() and not (path / "model.npz").exists():
         raise ValueError(
-            f"{path} holds a PCA, and subspaces pca leaves no model. Use the folder of a subspaces "
-            f"fit; the page of the PCA is {path / 'report.html'}"
+            f"{path} contains a PCA, which has no model. Use the folder of a subspaces fit, "
+            f"or open {path / 'report.html'}"
         )
     path = path / "model.npz" if path.is_dir() else path
     # A fit that was killed may have left a finished model, which reading it puts into its place.
@@ -151,10 +151,12 @@ Side = Literal["rows", "columns"]
 Model = Annotated[
     Path,
     argument(
-        "model.npz as subspaces fit wrote it, or its folder.", "MODEL", callback=existing_model
+        "model.npz written by subspaces fit, or its folder.", "MODEL", callback=existing_model
     ),
 ]
-Seed = Annotated[int, setting("Seed; the same seed gives the same answer.", "N", shown=True, min=0)]
+Seed = Annotated[
+    int, setting("Random seed. The same seed gives the same answer.", "N", shown=True, min=0)
+]
 Json = Annotated[bool, flag("--json", "Print one JSON document, for scripts.", panel=OUTPUT)]
 Force = Annotated[bool, flag("--force", "Overwrite earlier results.", panel=OUTPUT)]
 
@@ -178,13 +180,15 @@ class NewSamples:
     labels: Annotated[
         str | None,
         setting(
-            "Column with known classes, to compare with; not a variable.", "COLUMN", panel=TABLE
+            "Column with known classes to compare with. It is not used as a variable.",
+            "COLUMN",
+            panel=TABLE,
         ),
     ] = None
     classes: Annotated[
         Path | None,
         setting(
-            "CLS file with known classes, to compare with.",
+            "CLS file with known classes to compare with.",
             "FILE",
             callback=existing_file,
             panel=TABLE,
@@ -193,15 +197,15 @@ class NewSamples:
     ignore: Annotated[
         list[str] | None,
         setting(
-            "Columns to leave out, several as a,b: annotation, say. Rows, too, by their names.",
+            "Columns to leave out, such as annotation, several as a,b. Names of rows work, too.",
             "COLUMN",
         ),
     ] = None
     missing: Annotated[
         list[str] | None,
         setting(
-            "Marks of a missing value, several as a,b, besides an empty cell, NA, N/A, NaN, null, "
-            "none, ?, - and a dot.",
+            "Text that marks a missing value, several as a,b. Empty cells, NA, N/A, NaN, "
+            "null, none, ?, - and a dot always do.",
             "MARK",
             panel=TABLE,
         ),
@@ -209,7 +213,7 @@ class NewSamples:
     sample_names: Annotated[
         str | None,
         setting(
-            "Column with the names of the samples; the first one if it holds names.",
+            "Column with the sample names. Default: the first one if it contains names.",
             "COLUMN",
             panel=TABLE,
         ),
@@ -224,12 +228,12 @@ class NewSamples:
     def __post_init__(self) -> None:
         """Raise ValueError if --labels is given with --classes, or two options name one column."""
         if self.labels is not None and self.classes is not None:
-            raise ValueError("--labels and --classes exclude each other. Use one of the two")
+            raise ValueError("--labels and --classes do not work together. Use one of the two")
         asked = [("--labels", self.labels), ("--sample-names", self.sample_names)]
         asked += [("--ignore", name) for name in self.ignored]
         for (option, name), (other, same) in combinations(asked, 2):
             if name is not None and name == same:
-                raise ValueError(f"{option} and {other} both name {name}. Use one of the two")
+                raise ValueError(f"You gave {name} to both {option} and {other}. Use one")
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -267,10 +271,12 @@ class Values:
     log: Annotated[bool | None, flag("--log", "Take log2(1 + value).", panel=PREPARE)] = False
     top_variables: Annotated[
         int | None,
-        setting("Keep so many variables, those that vary most.", "N", min=1, panel=PREPARE),
+        setting(
+            "Keep only this many variables, the ones that vary most.", "N", min=1, panel=PREPARE
+        ),
     ] = None
     scale: Annotated[
-        bool, flag("--scale", "Bring each variable to mean 0 and standard deviation 1.")
+        bool, flag("--scale", "Scale each variable to mean 0 and standard deviation 1.")
     ] = False
 
 
@@ -282,7 +288,7 @@ class ValuesOrPreset(Values):
         bool | None,
         typer.Option(
             "--log/--no-log",
-            help="Take log2(1 + value), with a preset as the kind of values asks, or take none.",
+            help="Whether to take log2(1 + value). A preset decides this by the kind of values.",
             show_default=False,
             rich_help_panel=PREPARE,
         ),
@@ -290,8 +296,8 @@ class ValuesOrPreset(Values):
     kind: Annotated[
         str | None,
         setting(
-            "What the values are, for a --preset: intensities, log, ratios, shares or counts; "
-            "found out unless given.",
+            "What the values are, for a --preset: intensities, log, ratios, shares or "
+            "counts. Detected by default.",
             "NAME",
             panel=PREPARE,
         ),
@@ -310,11 +316,12 @@ class ValuesOrPreset(Values):
         typed = [name for name, was_typed in excluded.items() if was_typed]
         if preset and typed:
             raise ValueError(
-                f"{typed[0]} and --preset {preset} exclude each other. Use one of the two"
+                f"{typed[0]} and --preset {preset} do not work together. Use one of the two"
             )
         if self.kind and not preset:
             raise ValueError(
-                "--kind is for --preset expression or cells. Use --floor and --log without"
+                "--kind only works with --preset expression or cells. Use --floor and --log "
+                "otherwise"
             )
 
     def scaler(self, preset: str | None) -> dict[str, Any]:
@@ -329,7 +336,7 @@ class Clusters:
     """The options on what all methods take for a cluster."""
 
     affine: Annotated[
-        bool, flag("--affine", "Give clusters centres of their own, away from the origin.")
+        bool, flag("--affine", "Let each cluster have its own centre, away from the origin.")
     ] = False
     seed: Seed = 0
 
@@ -340,15 +347,14 @@ class Search(Clusters):
 
     max_dims: Annotated[
         int | None,
-        setting(
-            "With --dims auto, try dimensions up to N; 5 unless given.", "N", min=1, panel=MODEL
-        ),
+        setting("With --dims auto, try dimensions up to N. Default: 5.", "N", min=1, panel=MODEL),
     ] = None
     normal_scores: Annotated[
         bool,
         flag(
             "--normal-scores",
-            "Choose the number of clusters on normal scores of each variable: for heavy tails.",
+            "Choose the number of clusters on normal scores of each variable. This helps "
+            "with heavy tails.",
             panel=EXPERT,
         ),
     ] = False
@@ -474,7 +480,7 @@ def check_limit(limit: int | None, asked: "Asked", option: str) -> None:
     """Raise ValueError if ``--max-option`` is given although ``--option`` is not "auto"."""
     if limit is not None and asked != "auto":
         raise ValueError(
-            f"--max-{option} is for --{option} auto. Use --{option} auto, or leave it out"
+            f"--max-{option} only works with --{option} auto. Use --{option} auto, or leave it out"
         )
 
 

@@ -68,7 +68,7 @@ def _refuse_results_of_others(folder: Path, names: Sequence[str]) -> None:
     for command, files in KNOWN_BY.items():
         if not set(files) & set(names) and all((folder / name).exists() for name in files):
             raise ValueError(
-                f"{folder} holds the results of subspaces {command}. Use another --out"
+                f"{folder} contains the results of subspaces {command}. Use another --out"
             )
 
 
@@ -160,7 +160,7 @@ def refuse_to_overwrite(
         return
     refuse_inputs([path], read)
     if path.exists() and not force:
-        raise ValueError(f"{path} is there already. Use --force or another --out")
+        raise ValueError(f"{path} already exists. Use --force or another --out")
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:

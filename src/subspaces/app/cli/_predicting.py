@@ -28,7 +28,7 @@ def read_model(path: Path) -> Any:
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from error
     if not hasattr(model, "predict"):
-        raise ValueError(f"{path} holds a PCA, which has no clusters. Use it in Python")
+        raise ValueError(f"{path} is a PCA and has no clusters. Use a model.npz from subspaces fit")
     return model
 
 

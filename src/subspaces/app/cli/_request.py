@@ -63,7 +63,8 @@ class Request:
             self._check_rival()
         if self.search.normal_scores and self.n_clusters != "auto":
             raise ValueError(
-                "--normal-scores is for --clusters auto. Use --clusters auto, or leave it out"
+                "--normal-scores only works with --clusters auto. Use --clusters auto, or "
+                "leave it out"
             )
 
     def _check_preset(self) -> None:
@@ -71,24 +72,25 @@ class Request:
             raise ValueError("--max-clusters 1 leaves nothing to compare. Use 2 or more")
         if self.n_clusters == "auto" and self.n_variables is not None:
             raise ValueError(
-                f"--variables is not for --clusters auto with --preset {self.preset}. Use a number "
-                "of clusters, or leave --variables out"
+                f"--variables does not work with --clusters auto and --preset {self.preset}. "
+                "Use a number of clusters, or leave --variables out"
             )
         if self.n_clusters == "auto" and self.search.normal_scores:
             raise ValueError(
-                f"--normal-scores is not for --preset {self.preset}, whose number of clusters is "
-                "chosen by stability. Leave it out"
+                f"--normal-scores does not work with --preset {self.preset}, because it "
+                "chooses the number of clusters by stability. Leave it out"
             )
         if self.n_components == "auto":
             raise ValueError(
-                f"--dims auto is not for --preset {self.preset}. Use a number, or leave --dims out"
+                f"--dims auto does not work with --preset {self.preset}. Use a number, or "
+                "leave --dims out"
             )
 
     def _check_rival(self) -> None:
         if self.method == "KMeans":
             raise ValueError(
-                "KMeans leaves no model. Use --affine --dims 0, which clusters by means, too, or "
-                "subspaces compare, which says how far KMeans agrees"
+                "KMeans has no model file. Use --affine --dims 0, which also clusters by "
+                "means, or subspaces compare"
             )
         selects = self.method == "SparseKMeans" and isinstance(self.n_variables, int)
         for option, asked in (
@@ -98,4 +100,6 @@ class Request:
             (f"--criterion {self.criterion}", self.criterion != "auto"),
         ):
             if asked:
-                raise ValueError(f"{option} is not for --method {self.method}. Use --method PSC")
+                raise ValueError(
+                    f"{option} does not work with --method {self.method}. Use --method PSC"
+                )

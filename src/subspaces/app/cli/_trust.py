@@ -27,7 +27,7 @@ BUDGET = 30.0
 BATCHES = Message(
     "batches",
     "Batches and tissues give stable clusters, too.",
-    advice=(Advice("compare the clusters with what you know of the samples"),),
+    advice=(Advice("compare the clusters with what you know about the samples"),),
     kind="note",
 )
 UNMEASURED = Verdict("unmeasured", "Stability was not measured.")

@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say_error(_described(error))
         return 2 if _is_bad_input(error) else 1
     if code == 130:
-        say_error("interrupted; earlier results are as they were")
+        say_error("interrupted. Earlier results are unchanged")
     return code if isinstance(code, int) else 0
 
 
@@ -126,7 +126,7 @@ def _described(error: Exception) -> str:
         return _in_words(error) + more
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
-        done = "; earlier results are as they were, make room and run again" if full else ""
+        done = ". Earlier results are unchanged. Make room and run again" if full else ""
         done = ". Use another path" if _is_bad_input(error) else done
         return f"{error.filename or 'standard output'}: {error.strerror}{done}"
     if isinstance(error, MemoryError):
@@ -134,6 +134,6 @@ def _described(error: Exception) -> str:
     if isinstance(error, (ImportError, TypeError, ValueError)):
         return in_options(error)
     return (
-        f"{type(error).__name__}: {error}; this should not happen, and SUBSPACES_TRACEBACK=1 "
-        "shows where it did"
+        f"{type(error).__name__}: {error}. This is a bug. Set SUBSPACES_TRACEBACK=1 to see "
+        "where it happens"
     )

@@ -24,23 +24,22 @@ def compare(
     *,
     clusters: Annotated[int, setting("How many clusters.", "N", min=1)],
     dims: Annotated[
-        str, setting("Dimension of the clusters: 2, or one each as 1,2,2.", "N|N,N", shown=True)
+        str,
+        setting("Dimension of the clusters: 2, or one per cluster as 1,2,2.", "N|N,N", shown=True),
     ] = "1",
     methods: Annotated[
         str | None,
-        setting(
-            f"Some of: {', '.join(options.METHOD_NAMES)}; all of them unless given.", "NAME,NAME"
-        ),
+        setting(f"One or more of {', '.join(options.METHOD_NAMES)}. Default: all.", "NAME,NAME"),
     ] = None,
     shape: options.Clusters,
     source: options.Source,
     values: options.Values,
     as_document: options.Json = False,
 ) -> None:
-    """Every method on this table, one row each.
+    """Compare methods on a table, one row each.
 
-    Without known classes the rows show how far each method agrees with the
-    others.
+    If there are no known classes, the rows show how well each method agrees with
+    the others.
 
     \b
     Examples:
@@ -49,7 +48,9 @@ def compare(
     """
     dimensions = options.per_cluster(dims, "--dims")
     if dimensions == "auto":
-        raise ValueError("--dims auto is for subspaces fit. Use 2, or one each as 1,2,2")
+        raise ValueError(
+            "--dims auto only works with subspaces fit. Use 2, or one per cluster as 1,2,2"
+        )
     options.check_dims(dimensions, affine=shape.affine)
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
@@ -59,7 +60,7 @@ def compare(
 
     table, doubts = _inputs.read_input(source)
     _inputs.refuse_gaps(
-        table, source.data, "subspaces fit --imputed, which writes the table with its gaps filled"
+        table, source.data, "subspaces fit --imputed, which fills the missing values"
     )
     table, _, further = _inputs.prepare_values(table, values)
     Said(table.notes, [*doubts, *further]).say()
@@ -88,7 +89,7 @@ def compare(
 def _methods(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise ValueError(f"--methods names none. Use {', '.join(options.METHOD_NAMES)}")
+        raise ValueError(f"--methods is empty. Use {', '.join(options.METHOD_NAMES)}")
     return [options.method_named(name, "--methods") for name in names]
 
 

@@ -20,9 +20,9 @@ def demo(
         Path, setting("Folder for the figures and the page.", "FOLDER", shown=True)
     ] = Path("subspaces-demo"),
 ) -> None:
-    """Show the method on penguins, on a line and two planes, and on digits; then one PCA, of wines.
+    """Show the method on penguins, on a line and two planes, and on digits, then a PCA of wines.
 
-    Prints how it does beside K-means, and how far to trust the PCA; writes three
+    Prints a comparison with K-means and how far to trust the PCA. Writes three
     figures, a page about the planes and one about the PCA.
 
     \b
@@ -50,7 +50,7 @@ def demo(
     page = _write_page(out / "report.html", union, model)
 
     digits = load_digits()
-    say("\nDigits: 1797 images of 64 pixels; ten clusters of 9 dimensions.")
+    say("\nDigits: 1797 images of 64 pixels, ten clusters of 9 dimensions.")
     model = PSC(10, n_components=9, random_state=0)
     k_means = KMeans(10, n_init=10, random_state=0)
     _compare({"K-means": k_means, "PSC": model}, digits.data, digits.target)

@@ -45,8 +45,8 @@ def fit(
     variables: Annotated[
         str | None,
         setting(
-            "Variables per dimension of a cluster: 50, one each as 20,50,50, or auto; "
-            "all of them unless given.",
+            "Variables per dimension of a cluster: 50, one per cluster as 20,50,50, or auto. "
+            "Default: all.",
             "N|N,N|auto",
         ),
     ] = None,
@@ -67,7 +67,7 @@ def fit(
     max_clusters: Annotated[
         int | None,
         setting(
-            "With --clusters auto, try up to N clusters; 8 unless given.",
+            "With --clusters auto, try up to N clusters. Default: 8.",
             "N",
             min=1,
             panel=options.MODEL,
@@ -86,8 +86,8 @@ def fit(
         bool,
         flag(
             "--stability/--no-stability",
-            "Whether halves of the samples give the same clusters: 10 halvings, fewer (but at "
-            "least 3) once 30 seconds are spent.",
+            "Check whether halves of the samples give the same clusters: 10 splits, or at "
+            "least 3 within 30 seconds.",
             panel=options.OUTPUT,
         ),
     ] = True,
@@ -103,8 +103,8 @@ def fit(
         bool | None,
         flag(
             "--markers/--no-markers",
-            "Test which variables set each cluster apart, and write markers.csv, markers.gmt and "
-            "files .rnk; done with --preset unless refused.",
+            "Test which variables set each cluster apart, and write markers.csv, markers.gmt "
+            "and .rnk files. On by default with --preset.",
             panel=options.OUTPUT,
         ),
     ] = None,
@@ -117,7 +117,7 @@ def fit(
     criterion: Annotated[
         str,
         setting(
-            f"What PSC scores a sample by: {', '.join(options.CRITERIA[:-1])} or "
+            f"How PSC scores a sample: {', '.join(options.CRITERIA[:-1])} or "
             f"{options.CRITERIA[-1]}.",
             "NAME",
             shown=True,

@@ -22,7 +22,7 @@ By = StrEnum("By", ["influence", "leverage", "error"])
 def influence(
     *,
     dims: Annotated[int, setting("Number of axes of the PCA.", "N", shown=True, min=0)] = 2,
-    center: Annotated[bool, typer.Option(help="Whether the PCA has a mean.")] = True,
+    center: Annotated[bool, typer.Option(help="Whether to subtract the mean first.")] = True,
     top: Annotated[int, setting("How many samples to show.", "N", shown=True, min=1)] = 10,
     by: Annotated[By, typer.Option(help="What to rank by.")] = By.influence,
     out: Annotated[Path | None, setting("CSV file for all samples.", "FILE")] = None,
@@ -36,7 +36,7 @@ def influence(
     No clustering: one PCA, and what each sample does to it.
 
     \b
-      leverage   how much of the axes a sample claims for itself, 0 to --dims
+      leverage   how much a sample determines the axes, 0 to --dims
       error      how badly the PCA of all others predicts the sample
       influence  how fast that error changes as the sample moves (squared)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FILES = ("scores.csv", "loadings.csv", "samples.csv", "summary.json", "report.html")
 # How many axes beyond the components the screen shows, and how many variables of each component.
 BEYOND, SHOWN = 2, 4
-NONE_SHOWN = "No component was found, so none is shown. Use --dims 2 to see two all the same."
+NONE_SHOWN = "No component was found, so none is shown. Use --dims 2 to see two anyway."
 HEADS = {"leave_one_out_error": "leave-one-out error"}
 # Variables whose loading is below this share of the strongest are not worth a word.
 FAINT = 0.25
@@ -36,13 +36,13 @@ def pca(
     *,
     dims: Annotated[
         str,
-        setting("How many components to show: a number, or as many as there are.", "N|auto"),
+        setting("How many components to show. Default: as many as are found.", "N|auto"),
     ] = "auto",
     max_dims: Annotated[
         int | None,
-        setting("Look for up to N components; 12, or more if need be, unless given.", "N", min=1),
+        setting("Look for up to N components. Default: 12, or more if needed.", "N", min=1),
     ] = None,
-    center: Annotated[bool, typer.Option(help="Whether the PCA has a mean.")] = True,
+    center: Annotated[bool, typer.Option(help="Whether to subtract the mean first.")] = True,
     level: Annotated[
         float,
         setting("Share of false alarms among the samples that do not belong.", "SHARE", shown=True),
@@ -87,7 +87,7 @@ def pca(
         raise ValueError(f"--level {level:g} is out of range. Use a share such as 0.05")
     values.check(preset, {"--no-center": not center})
     if values.scale and not center:
-        raise ValueError("--scale and --no-center exclude each other. Use one of the two")
+        raise ValueError("--scale and --no-center do not work together. Use one of the two")
     _outputs.refuse_folder(out, FILES, force=force, read=(source.data, source.classes))
     from subspaces.app.cli import _fitting, _inputs, _pca
     from subspaces.app.cli._said import Said

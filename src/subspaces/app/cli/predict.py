@@ -13,7 +13,7 @@ def predict(
     *,
     model: options.Model,
     out: Annotated[
-        Path | None, setting("CSV file for the answer; it is printed unless given.", "FILE")
+        Path | None, setting("CSV file for the result. Default: print it.", "FILE")
     ] = None,
     source: options.NewSamples,
     force: options.Force = False,
@@ -21,9 +21,9 @@ def predict(
 ) -> None:
     """Give new samples to the clusters of a model.
 
-    The columns are matched by name, in any order; those that the model does not
-    know are left out (a column of classes: --labels). What fit did to the
-    values (--log, --scale, ...) is done to these too.
+    Columns are matched by name, in any order. Columns that the model does not
+    know are left out. Use --labels for a column of classes. The values are
+    prepared as in the fit (--log, --scale, ...).
 
     \b
     Examples:

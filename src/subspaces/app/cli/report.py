@@ -15,19 +15,19 @@ BESIDE = ("summary.json", "labels.csv", "variables.csv", "markers.csv")
 def report(
     model: options.Model,
     out: Annotated[
-        Path | None, setting("HTML file; report.html beside the model unless given.", "FILE")
+        Path | None, setting("HTML file. Default: report.html next to the model.", "FILE")
     ] = None,
     title: Annotated[
-        str | None, setting("Heading of the page; that of the fit unless given.", "TEXT")
+        str | None, setting("Heading of the page. Default: that of the fit.", "TEXT")
     ] = None,
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
     """Write a page about a model: one HTML file, for any browser, offline.
 
-    Known classes, markers and stability are those that subspaces fit left
-    beside the model (labels.csv, markers.csv, summary.json); the table is not
-    read again.
+    Known classes, markers and stability come from the files that subspaces fit
+    wrote next to the model (labels.csv, markers.csv, summary.json). The table is
+    not read again.
 
     \b
     Examples:

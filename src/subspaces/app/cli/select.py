@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 # What to do about missing values: what fills them would pass for clusters.
 INSTEAD = (
-    "--drop-missing 0, which leaves out variables with gaps, or run subspaces fit with --clusters "
-    "2, 3, 4, ... and compare the stability that it prints"
+    "--drop-missing 0, which leaves out variables with missing values, or run subspaces fit "
+    "with --clusters 2, 3, 4, ... and compare the stability that it prints"
 )
 
 
@@ -26,7 +26,7 @@ def select(
     ] = None,
     variables: Annotated[
         str | None,
-        setting("Variables per dimension of a cluster: 50; all of them unless given.", "N"),
+        setting("Variables per dimension of a cluster: 50. Default: all.", "N"),
     ] = None,
     criterion: Annotated[
         str,
@@ -40,8 +40,8 @@ def select(
     preset: Annotated[
         str | None,
         setting(
-            "expression or cells: prepare the values as subspaces fit does, and choose the number "
-            "of mean profiles by how far halves of the samples agree.",
+            "expression or cells: prepare the values as subspaces fit does, and choose the "
+            "number of mean profiles by how well halves of the samples agree.",
             "expression|cells",
         ),
     ] = None,
@@ -74,11 +74,15 @@ def select(
     options.check_dims(n_components, affine=search.affine or bool(preset))
     n_variables = options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
-        raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
+        raise ValueError(
+            "--variables auto only works with subspaces fit --clusters auto. Use 50, say"
+        )
     options.check_limit(search.max_dims, n_components, "dims")
     decides_by = options.known_name(criterion, options.SCORES, "--criterion")
     if criterion == "stability" and not preset:
-        raise ValueError("--criterion stability is for --preset expression or cells. Use one")
+        raise ValueError(
+            "--criterion stability only works with --preset expression or cells. Use one of them"
+        )
     if preset:
         request = Request(
             n_clusters="auto",

@@ -24,14 +24,10 @@ def simulate(
         ),
     ],
     out: Annotated[Path, setting("CSV file to write.", "FILE")],
-    sparse: Annotated[
-        bool, flag("--sparse", "200 variables, 10 of them to each dimension.")
-    ] = False,
+    sparse: Annotated[bool, flag("--sparse", "200 variables, 10 for each dimension.")] = False,
     noise: Annotated[
         float | None,
-        setting(
-            "Standard deviation of the noise; 0, or 0.5 with --sparse, unless given.", "SD", min=0
-        ),
+        setting("Standard deviation of the noise. Default: 0, or 0.5 with --sparse.", "SD", min=0),
     ] = None,
     seed: options.Seed = 0,
     force: options.Force = False,
@@ -39,7 +35,7 @@ def simulate(
 ) -> None:
     """Write a table of simulated clusters.
 
-    100 samples of each cluster; the truth is in the last column.
+    100 samples of each cluster. The true clusters are in the last column.
 
     \b
     Examples:
@@ -61,7 +57,7 @@ def simulate(
     if as_document:
         say_json({"out": str(out), "samples": n, "variables": p, "dims": drawn.n_components})
         return
-    say(f"Wrote {out}: {n} samples x {p} variables; the truth is in the column cluster.")
+    say(f"Wrote {out}: {n} samples x {p} variables. The true clusters are in the column cluster.")
     more = " --variables 10" if sparse else ""
     k = len(drawn.n_components)
     say(f"Next: subspaces fit {out} --labels cluster --clusters {k} --dims {dims}{more}")
