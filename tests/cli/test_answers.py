@@ -214,7 +214,7 @@ def numbers_of(run, path, *more):
         (lambda t: t.replace(",", ";").replace(".", ",").encode(), "d.csv", None),
         (lambda t: t.encode("utf-16"), "d.txt", None),
         (lambda t: t.encode("utf-8-sig").replace(b"\n", b",\r\n"), "d.csv", None),
-        (lambda t: ("A title\n\n" + t).encode(), "d.csv", "Line 1, which stands alone above"),
+        (lambda t: ("A title\n\n" + t).encode(), "d.csv", "Line 1 above the table is left out"),
         (lambda t: t.replace("s0", "sö").encode("latin-1"), "d.csv", "is read as Latin-1"),
     ],
 )  # fmt: skip
@@ -320,7 +320,7 @@ def test_all_commands_that_read_tables_read_the_same(run, fails, tmp_path):
         ["compare", path, "--clusters", 2, "--methods", "KMeans"],
     ):
         ended = run(*command, *reading, "--drop-empty")
-        needs_all = "all are needed here" in ended.err
+        needs_all = "missing values are not supported here" in ended.err
         assert (ended.code, needs_all) in ((0, False), (2, True)), ended.err
         assert "(1990, 1991, ...)" in ended.err
     asked = run("influence", path, "--sample-names", "YEAR", "--ignore", "site")
