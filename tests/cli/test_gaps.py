@@ -136,8 +136,8 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["select"], "all are needed here. Use --drop-missing 0, which leaves out"),
-        (["compare", "--clusters", 2], "all are needed here. Use subspaces fit --imputed"),
+        (["select"], "not supported here. Use --drop-missing 0, which leaves out"),
+        (["compare", "--clusters", 2], "not supported here. Use subspaces fit --imputed"),
         (
             ["fit", "--clusters", 2, "--dims", "auto"],
             "--dims cannot be chosen from",

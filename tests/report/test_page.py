@@ -99,7 +99,7 @@ def test_one_sample_tells_nothing_of_a_group(union):
     assert np.bincount(model.labels_).tolist()[2] == 1
     page = render(model, far)
     cards = section(page, "clusters").split("<article")
-    assert 'One sample, <bdi class="name">sample 45</bdi>. It tells nothing' in cards[3]
+    assert 'One sample, <bdi class="name">sample 45</bdi>. One sample says nothing' in cards[3]
     assert "differ beyond chance" not in cards[3]
     assert not {"own-2", "loadings-2", "apart-2"} & set(figures_of(page))
     assert {"own-1", "loadings-1", "apart-1"} <= set(figures_of(page))
@@ -114,7 +114,7 @@ def test_against_one_other_sample_nothing_is_set_apart(union):
     labels = [0] * 20 + [1]
     model = KSubspaces(2, n_components=[2, 0], affine=True, init=labels).fit(far)
     page = render(model, far)
-    assert "There is one other sample, which tells nothing" in section(page, "clusters")
+    assert "There is only one other sample, which says nothing" in section(page, "clusters")
     assert "apart-0" not in figures_of(page)
     assert "What sets each cluster apart" not in section(page, "variables")
     every = KSubspaces(5, n_components=0, affine=True, init=range(5)).fit(np.eye(5))
@@ -176,7 +176,7 @@ def test_a_method_without_subspaces_says_so(union):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"n_clusters": 1, "n_components": 1}, "nothing to sit between"),
+        ({"n_clusters": 1, "n_components": 1}, "no sample lies between"),
         ({"n_clusters": 2, "n_components": [0, 2], "affine": True}, "no axis to draw"),
         ({"n_clusters": 2, "n_components": [1, 3]}, "In 3-D"),
     ],

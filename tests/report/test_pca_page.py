@@ -52,7 +52,7 @@ def test_the_share_of_the_headline_is_that_of_the_table():
     number = found.components.n_components
     page = page_of_pca(found)
     share = f"{100 * found.components.explained[:number].sum():.1f} %"
-    assert f"<dt>Variance they hold</dt><dd>{share}</dd>" in page
+    assert f"<dt>Variance they explain</dt><dd>{share}</dd>" in page
     table = section(page, "components").split("<table")[1]
     assert '<th scope="col">No.</th>' in table
     rows = [re.findall("<td>(.*?)</td>", row) for row in table.split("<tr>")[2:]]
@@ -159,7 +159,7 @@ def test_the_verdict_stands_in_short(page, wine):
     assert f'<p class="verdict">{found.components.verdict}</p>' in summary
     assert "<dd>66.5 %</dd>" in summary
     assert found.outliers.verdict in summary
-    assert "No component hangs on a single sample" in summary
+    assert "No component depends on a single sample" in summary
     assert "<dd>3 (3 to 6)</dd>" in summary
     assert "<dd>13 of 178</dd>" in summary
     assert "Prepared before: each variable divided by its standard deviation." in summary
@@ -247,7 +247,7 @@ def test_without_a_component_the_page_says_so():
     page = render_pca(X)
     assert '<p class="verdict">No component ' in section(page, "summary")
     assert "There is no component to draw the samples on." in section(page, "scores")
-    assert "Without a component there are no variables" in section(page, "variables")
+    assert "There is no component, so" in section(page, "variables")
     assert "nothing to drive but the mean" in section(page, "drivers")
     assert "alone" not in sections_of(page)
     figure = figures_of(page)["limits"]
@@ -278,7 +278,7 @@ def test_a_component_that_hangs_on_one_sample():
     X[3] = 7 * random.normal(size=12)
     page = render_pca(pd.DataFrame(X, [f"s{i}" for i in range(50)]).add_prefix("v"))
     name = '<bdi class="name">s3</bdi>'
-    assert f"Component 2 hangs on one sample, {name}: without" in section(page, "summary")
+    assert f"Component 2 depends on one sample, {name}: without" in section(page, "summary")
     assert f"Component 2 is there because of {name} alone" in section(page, "alone")
     assert "Component 2 rests on sample &#x27;s3&#x27; alone" in section(page, "warnings")
     rings = figures_of(page)["strength"]["data"][-1]

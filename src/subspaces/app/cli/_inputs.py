@@ -49,7 +49,10 @@ def read_input(
     if variables is None:
         _check_samples(table, source)
         _check_variables(table, path)
-    missed = "" if gaps is None else f"; {gaps.sentence(table.sample_names, table.variable_names)}"
+    missed = ""
+    if gaps is not None:
+        said = gaps.sentence(table.sample_names, table.variable_names)
+        missed = f". {said[:1].upper()}{said[1:]}"
     note(
         f"Read {path.name}: {n:,} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
         f"{p:,} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"

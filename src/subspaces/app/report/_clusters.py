@@ -25,8 +25,9 @@ def clusters(draft: Draft) -> str:
         chart = _figures.strongest_variables(found, found.common, colour(0))
         weights = draft.figure("weights", chart, "Weights of the strongest variables")
         return (
-            f"{table}<p>{method} separates its clusters by their centres: they are no subspaces "
-            f"with axes to draw. All of them share the weights below.</p>{weights}{shown}"
+            f"{table}<p>{method} separates its clusters by their centres, so there are no "
+            "subspaces with axes to draw. All of them share the weights "
+            f"below.</p>{weights}{shown}"
         )
     if found.points:
         words = (
@@ -71,8 +72,8 @@ def _body(draft: Draft, cluster: Cluster) -> str:
         return "<p>No sample is in this cluster.</p>"
     if draft.found.alone(cluster):
         return (
-            f"<p>One sample, {named(draft.found.sample_names, cluster.members)}. It tells nothing "
-            "of a group, so that no variables are listed here, and nothing is drawn.</p>"
+            f"<p>One sample, {named(draft.found.sample_names, cluster.members)}. One sample "
+            "says nothing about a group, so nothing is listed or drawn.</p>"
         )
     if not cluster.dimension:
         alone = draft.found.points or cluster.dimension is None
@@ -85,7 +86,7 @@ def _body(draft: Draft, cluster: Cluster) -> str:
 def _own_subspace(draft: Draft, cluster: Cluster) -> str:
     k, found = cluster.number, draft.found
     if cluster.coordinates is None:
-        return "<p>So many samples are not kept with the model: give X to draw them.</p>"
+        return "<p>The model does not keep this many samples. Give X to draw them.</p>"
     if (cluster.dimension or 0) >= 3:
         draft.figures[f"space-{k}"] = _figures.own_subspace(found, cluster, three=True)
     label = f"Members of cluster {k} along the axes of its subspace"
@@ -98,7 +99,9 @@ def _sets_apart(draft: Draft, cluster: Cluster) -> str:
     if apart is None:
         return _headed(heading, f"<p>{_why_unknown(draft)}</p>")
     if draft.found.others_are_one(cluster):
-        return _headed(heading, "<p>There is one other sample, which tells nothing of a group.</p>")
+        return _headed(
+            heading, "<p>There is only one other sample, which says nothing about a group.</p>"
+        )
     if not len(apart.order):
         return _headed(heading, "<p>No variable differs from the other samples.</p>")
     beyond = _beyond_chance(draft, cluster)
@@ -121,7 +124,7 @@ def _chance(draft: Draft, apart: Contrast, beyond: Indices) -> str:
         return ""
     total = f"{len(apart.effect):,}"
     many = f"{len(beyond):,} of {total} differ" if len(beyond) else "Nothing differs"
-    more = ", and more where values are missing" if np.ptp(apart.limits) > 0 else ""
+    more = ", and more if values are missing" if np.ptp(apart.limits) > 0 else ""
     split = draft.markers is not None and "fdr_split" in draft.markers.columns
     tested = " What is larger has to be a marker by split halves, too." * split
     explained = " Chance explains the pale bars."
@@ -157,7 +160,7 @@ def _why_unknown(draft: Draft) -> str:
     """Return the sentence on why the variables that set a cluster apart are not known."""
     if len(draft.found.clusters) == 1:
         return "There are no other samples to differ from."
-    return "The model does not know the means of its clusters. Fit it again to see this list."
+    return "The model does not keep the means of its clusters. Fit it again to see this list."
 
 
 def variables(draft: Draft) -> str:
@@ -172,5 +175,5 @@ def variables(draft: Draft) -> str:
         heading = "What all clusters share" if shared else "What varies within each cluster"
         within = f'<div id="within"><h3>{heading}</h3>{within}</div>'
     if not (apart or within) and any(map(found.alone, found.clusters)):
-        return "<p>One sample tells nothing of a group, so that no variables are listed.</p>"
+        return "<p>One sample says nothing about a group, so no variables are listed.</p>"
     return apart + within or "<p>No variable has a loading.</p>"

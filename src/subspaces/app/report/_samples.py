@@ -19,10 +19,8 @@ def _between(draft: Draft) -> str:
     found, rivalry = draft.found, draft.found.rivalry
     if rivalry is None:
         if len(found.clusters) == 1:
-            return "<p>There is one cluster only, and nothing to sit between.</p>"
-        return (
-            "<p>The scores of so many samples are not kept with the model: give X to see them.</p>"
-        )
+            return "<p>There is only one cluster, so no sample lies between clusters.</p>"
+        return "<p>The model does not keep the scores of this many samples. Give X to see them.</p>"
     near = rivalry.between
     share = "No sample sits between clusters."
     if len(near):
@@ -31,15 +29,15 @@ def _between(draft: Draft) -> str:
             f"({100 * len(near) / len(found.labels):.0f} %) {'sits' if len(near) == 1 else 'sit'} "
             f"between clusters: {named(found.sample_names, near)}."
         )
-    share += " That says which samples are unclear, and not how good the clusters are."
+    share += " That says which samples are unclear, not how good the clusters are."
     label = "Score of each sample under its own cluster against the best other cluster"
     unit = _unit(found)
     meaning = f"is the squared {unit} of a sample under a cluster, and drawn is its root"
     if found.likelihoods:
         unit, meaning = "score", "is minus the log density of a sample under a cluster"
     caption = (
-        f"A score {meaning}; lower is nearer. A sample on the dotted line is as near to another "
-        f"cluster as to its own.{note_on_thinning(found)}"
+        f"A score {meaning}. Lower is nearer. A sample on the dotted line is as near to "
+        f"another cluster as to its own.{note_on_thinning(found)}"
     )
     figure = draft.figure("between", _figures.between_clusters(found, unit), label, caption)
     return f"<h3>Between clusters</h3><p>{share}</p>{figure}"
@@ -55,7 +53,7 @@ def _unit(found: Findings) -> str:
 def _influential(draft: Draft) -> str:
     found = draft.found
     if found.influence is None:
-        none = f"{type(found.model).__name__} does not measure the influence of samples; PSC does."
+        none = f"{type(found.model).__name__} does not measure the influence of samples. PSC does."
         return f"<h3>Influence</h3><p>{none}</p>"
     order = np.argsort(-found.influence, kind="stable")[:NAMED]
     alone = int(np.count_nonzero(~np.isfinite(found.influence)))
@@ -81,7 +79,7 @@ def agreement(draft: Draft) -> str | None:
     index = adjusted_rand_score(*found.known)
     right = 100 * matched_accuracy(*found.known)
     return (
-        f"<p>Adjusted Rand index {index:.2f} (1 is perfect, 0 chance); {right:.0f} % of the "
-        "samples are in the cluster that matches their class best, one cluster to a class.</p>"
-        f"{_tables.contingency(found)}"
+        f"<p>Adjusted Rand index {index:.2f} (1 is perfect, 0 chance). {right:.0f} % of the "
+        "samples are in the cluster that matches their class best, one cluster to a "
+        f"class.</p>{_tables.contingency(found)}"
     )

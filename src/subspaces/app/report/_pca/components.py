@@ -15,15 +15,18 @@ NAMED_VARIABLES = 4
 # Variables whose loading is below this share of the strongest say little about a component.
 FAINT = 0.25
 
-BARS = "Each bar is the strength of a direction, beside the strongest that noise alone would make. "
+BARS = (
+    "Each bar is the strength of a direction. The dotted line is the strongest that noise alone "
+    "gives. "
+)
 # What the bars mean, by the kind of the noise.
 HOW = {
     "equal": f"{BARS}What rises above the dotted line is a component.",
-    "unequal": f"{BARS}What rises above the dotted line is a component. That noise is louder in "
-    "some variables than in others is taken into account.",
+    "unequal": f"{BARS}What rises above the dotted line is a component. This allows for variables "
+    "with different amounts of noise.",
     "heavy": f"{BARS}A few values lie far out here, and one sample can lift a bar by itself. So a "
     "component has to stay above the dotted line without the sample that it rests on most.",
-    "correlated": "The dotted line is for noise without correlation, and says little here.",
+    "correlated": "The dotted line assumes uncorrelated noise, so it says little here.",
     "none": "The table has no noise: every sample is made of the same few components, exactly.",
 }
 
@@ -35,7 +38,7 @@ def components(draft: PCADraft) -> str:
     if known.noise == "none":
         left = draft.figure("strength", figures.variance(found), "Variance along each component")
     else:
-        label = "Strength of each component beside that of noise"
+        label = "Strength of each component compared with noise"
         left = draft.figure("strength", figures.over_the_noise(found), label)
     right = draft.figure(
         "cells",
@@ -43,7 +46,7 @@ def components(draft: PCADraft) -> str:
         "Error of a left-out value by the number of components",
     )
     caption = (
-        "Values are left out one by one, and predicted from the rest; the ring marks the best."
+        "Values are left out one by one, and predicted from the rest. The ring marks the best."
     )
     return (
         f"<p>{HOW[known.noise]}{_on_the_break(found)}</p>"
@@ -58,7 +61,7 @@ def _on_the_break(found: PCAFindings) -> str:
     if found.components.noise != "correlated":
         return ""
     if found.components.n_components == 0:
-        return " The bars fall off without a break, so that there is no number to find."
+        return " The bars fall off without a break, so there is no number to find."
     return " The number is where the bars fall off suddenly."
 
 
@@ -116,12 +119,12 @@ def variables(draft: PCADraft) -> str:
     """Return the HTML of "Which variables make them": in words, as a figure, and all to search."""
     found = draft.found
     if found.n_shown == 0:
-        return "<p>Without a component there are no variables that make one.</p>"
+        return "<p>There is no component, so there are no variables to show.</p>"
     label = "Loadings of the variables that make the components"
     p = len(found.variable_names)
     caption = (
-        "A loading says how much of a component a variable makes up. Variables of one colour rise "
-        "together, those of the other fall; which of the two is up is arbitrary."
+        "A loading says how much of a component a variable makes up. Variables of one colour "
+        "rise together, those of the other fall. Which of the two is up is arbitrary."
     )
     if p > STRONGEST:
         caption = f"The strongest {STRONGEST} of {p:,}, of each component in turn. {caption}"

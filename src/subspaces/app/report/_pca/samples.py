@@ -22,8 +22,8 @@ def scores(draft: PCADraft) -> str:
     if found.n_shown == 0:
         as_noise = "" if found.components.noise == "correlated" else ", and take it for noise"
         return (
-            "<p>There is no component to draw the samples on. Ask for two components to see them "
-            f"all the same{as_noise}.</p>"
+            "<p>There is no component to draw the samples on. Ask for two components to see "
+            f"them anyway{as_noise}.</p>"
         )
     colours = "" if found.classes is None else " Colours and symbols are the known classes."
     rings = " Rings are samples that do not belong." if len(found.outliers.outliers) else ""
@@ -63,7 +63,7 @@ def drivers(draft: PCADraft) -> str:
     order = found.most_influential[:NAMED]
     if found.n_shown == 0:
         return (
-            "<p>Without a component there is nothing to drive but the mean. Farthest from it: "
+            "<p>There is no component, only the mean. Farthest from it: "
             f"{named(found.sample_names, order)}.</p>"
         )
     turning = found.highest_leverage[:NAMED]
@@ -81,9 +81,10 @@ def drivers(draft: PCADraft) -> str:
     label = "Influence of each sample against its leverage"
     figure = draft.figure("influence", sample_figures.drivers(found), label, caption)
     return (
-        f"<p>The most influential: {named(found.sample_names, order)}. They weigh most in how well "
-        f"the components predict. Of the highest leverage: {named(found.sample_names, turning)}. "
-        f"They turn the components towards themselves. Check both kinds first.</p>{figure}"
+        f"<p>The most influential: {named(found.sample_names, order)}. They weigh most in how "
+        "well the components predict. The highest leverage: "
+        f"{named(found.sample_names, turning)}. They turn the components towards themselves. "
+        f"Check both kinds first.</p>{figure}"
     )
 
 
@@ -102,7 +103,7 @@ def outliers(draft: PCADraft) -> str:
             "To the right: far out, but made of the same components, as an extreme case is. "
             "Upwards: off the components, as something of another kind is, or a mistake."
         )
-        groups = " Where the samples fall into groups, being far out says little."
+        groups = " If the samples fall into groups, being far out says little."
         words += groups
     else:
         words = "Upwards: farther from the mean."

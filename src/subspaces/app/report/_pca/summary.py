@@ -9,7 +9,7 @@ from subspaces.messages import percent
 
 MEANING = (
     "A component is a direction along which variables change together. Noise makes such "
-    "directions, too; only those count that are stronger than noise alone would make them."
+    "directions, too. We only count those that are stronger than noise alone."
 )
 
 
@@ -39,9 +39,9 @@ def missing(draft: PCADraft) -> str | None:
     """Return the HTML of "What is missing"; None if nothing is."""
     found = draft.found
     done = (
-        "The PCA was fitted to the values that are there, and samples are drawn where these place "
-        "them. Where a sample is left out the axes stay those of all samples, and its distances "
-        "are approximate."
+        "The PCA was fitted to the values that are there, and samples are drawn where these "
+        "place them. If a sample is left out, the axes stay those of all samples, and its "
+        "distances are approximate."
     )
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
 
@@ -66,7 +66,7 @@ def _tiles(found: PCAFindings) -> list[tuple[str, str]]:
     out, n = len(found.outliers.outliers), len(found.scores)
     tiles = [
         ("Components", number),
-        *[("Variance they hold", f"{share:.1f} %")] * (known.n_components > 0),
+        *[("Variance they explain", f"{share:.1f} %")] * (known.n_components > 0),
         ("Samples that do not belong", f"{out:,} of {n:,}"),
         ("Variables", f"{len(found.variable_names):,}"),
     ]
@@ -86,10 +86,12 @@ def _on_one_sample(found: PCAFindings) -> str:
     if known.n_components == 0 or known.noise in ("none", "correlated"):
         return ""
     if not found.alone:
-        return "No component hangs on a single sample: each stays if its strongest one is left out."
+        return (
+            "No component depends on a single sample: each stays if its strongest one is left out."
+        )
     each = [
-        f"Component {r + 1} hangs on one sample, {name_of(found, known.rests_on[r])}: without it "
-        "noise reaches as far."
+        f"Component {r + 1} depends on one sample,  {name_of(found, known.rests_on[r])}: "
+        "without it noise reaches as far."
         for r in found.alone
     ]
     return " ".join(each)
