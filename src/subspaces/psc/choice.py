@@ -189,6 +189,7 @@ def table_of(
         "difference": [each.icl - least for each in ordered],
         "against_one": None if against is None else vars(against),
         "answers": answers(best, against),
+        "fact": str(replace(verdict, advice=())),
         "verdict": str(verdict),
         "grade": verdict.grade.value,
     }
@@ -197,7 +198,12 @@ def table_of(
 def _table_of_exact(exact: Candidate) -> dict[str, Any]:
     verdict = choosing.verdict_on_exact(exact.n_clusters)
     table = table_of([exact], [exact], None)
-    return table | {"verdict": str(verdict), "grade": verdict.grade.value, "difference": [0.0]}
+    return table | {
+        "fact": str(replace(verdict, advice=())),
+        "verdict": str(verdict),
+        "grade": verdict.grade.value,
+        "difference": [0.0],
+    }
 
 
 def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict:

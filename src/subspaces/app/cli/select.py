@@ -64,14 +64,14 @@ def select(
       subspaces select arrays.gct --preset expression
     """
     excluded = {
-        "--affine": search.affine,
+        "--affine": search.affine is not None,
         "--normal-scores": search.normal_scores,
         "--variables": variables is not None,
         "--criterion": criterion not in ("auto", "stability"),
     }
     values.check(preset, excluded)
     n_components = options.one_or_auto("1" if dims is None else dims, "--dims")
-    options.check_dims(n_components, affine=search.affine or bool(preset))
+    options.check_dims(n_components, affine=bool(search.affine or preset))
     n_variables = options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
         raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
@@ -100,7 +100,7 @@ def select(
 
     table, doubts = _inputs.read_input(source)
     _inputs.refuse_gaps(table, source.data, INSTEAD)
-    table, _, further = _inputs.prepare_values(table, values)
+    table, _, further = _inputs.prepare_values(table, values, may_scale=search.affine is not False)
     model = PSC(n_components=n_components, n_variables=n_variables, **search.parameters)
     numbers = range(1, max_clusters + 1)
     with working("Clustering"), collect_warnings() as caught:
