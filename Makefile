@@ -7,7 +7,7 @@ READY := .venv/.ready
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    cluster a simulated set and the digits beside K-means, a PCA of wines; writes figures and pages"
+	@echo "make demo    cluster penguins, a simulated set and digits beside K-means, a PCA of wines; writes figures and pages"
 	@echo "make test    lint, types, import rules and the whole test suite"
 	@echo "make coverage  the test suite, and the share of lines and branches that it reaches"
 	@echo "make package  an archive of the sources and a wheel, into dist/, checked as an index checks them"

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from subspaces.datasets import make_proteomics, make_scenario, make_subspaces
+from subspaces.datasets import load_penguins, make_proteomics, make_scenario, make_subspaces
 from subspaces.subspace import squared_residual
 
 
@@ -115,3 +115,32 @@ def test_markers_of_proteins_set_their_group_apart():
 def test_bad_proteins(options, message):
     with pytest.raises(ValueError, match=message):
         make_proteomics(**options)
+
+
+def test_penguins_have_their_species_names_and_gaps():
+    penguins = load_penguins()
+    assert penguins.target_names.tolist() == ["Adelie", "Chinstrap", "Gentoo"]
+    assert_array_equal(np.bincount(penguins.target), [152, 68, 124])
+    units = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+    assert penguins.variable_names.tolist() == units
+    assert penguins.data.shape == (344, 4)
+    gaps = np.isnan(penguins.data)
+    assert_array_equal(np.flatnonzero(gaps.any(axis=1)), [3, 271])
+    assert gaps.sum() == 8
+    assert_allclose(penguins.data[[0, -1]], [[39.1, 18.7, 181, 3750], [50.2, 18.7, 198, 3775]])
+
+
+def test_penguins_have_an_island_and_mostly_a_sex():
+    penguins = load_penguins()
+    assert penguins.target_names[
+        np.unique(penguins.target[penguins.island == "Biscoe"])
+    ].tolist() == [
+        "Adelie",
+        "Gentoo",
+    ]
+    kinds, counts = np.unique(penguins.sex, return_counts=True)
+    assert dict(zip(kinds.tolist(), counts.tolist(), strict=True)) == {
+        "": 11,
+        "female": 165,
+        "male": 168,
+    }

@@ -8,6 +8,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from sklearn.pipeline import make_pipeline
 
 from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans, compare, load, plots, recipes
 from subspaces.app.report._findings import gather
@@ -129,11 +130,35 @@ def test_the_figure_of_components_takes_a_pair_of_axes():
         (plots.influence, r"plots.influence\(pca_influence\(X, 2\)\) or plots.influence\(model\)"),
         (plots.selection, r"plots.selection\(select_n_clusters\(model, X\)\)"),
         (plots.comparison, r"plots.comparison\(compare\(X, n_clusters\)\)"),
+        (plots.candidates, r"plots.candidates\(PSC\(\"auto\", n_components=\"auto\"\).fit\(X\)\)"),
     ],
 )
 def test_a_table_in_place_of_a_result_is_told_what_to_pass(draw, use):
     with pytest.raises(TypeError, match=f"Use {use}"):
         draw(pd.DataFrame(generic(9, 3)))
+
+
+def test_the_candidates_of_a_choice_are_drawn_with_a_ring_around_the_best():
+    X = make_subspaces([40, 50], 8, [1, 2], noise=0.05, random_state=0).data
+    model = PSC("auto", n_components="auto", affine="auto", max_clusters=4, random_state=0)
+    table = model.fit(X).selection_
+    ax = Figure().subplots()
+    assert plots.candidates(make_pipeline(model), ax=ax) is ax
+    *lines, ring = ax.lines
+    assert ring.get_xydata().tolist() == [[model.n_clusters_, 0.0]]
+    named = {line.get_label(): line.get_xydata().tolist() for line in lines}
+    rows = np.array([table["n_clusters"], table["difference"]]).T
+    is_plane = [set(each) == {2} for each in table["n_components"]]
+    for name, own in (("dimension 2", rows[is_plane]), ("own dimensions", rows)):
+        least = [[k, own[own[:, 0] == k, 1].min()] for k in (2, 3, 4)]
+        np.testing.assert_allclose(named[name], least)
+
+
+def test_one_cluster_that_was_chosen_has_no_ring():
+    model = PSC("auto", n_components=1, affine=True, max_clusters=3, random_state=0)
+    ax = plots.candidates(model.fit(np.random.default_rng(0).normal(size=(60, 5))))
+    assert model.n_clusters_ == 1
+    assert [line.get_label() for line in ax.lines] == ["dimension 1"]
 
 
 def test_of_a_recipe_the_last_step_is_drawn():

@@ -1,4 +1,4 @@
-"""Simulated unions of subspaces with their truth, and expression files."""
+"""Simulated unions of subspaces with their truth, penguins, and expression files."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,13 @@ from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice, as_count, as_real
 from subspaces.subspace import Subspace
 
-__all__ = ["make_proteomics", "make_scenario", "make_subspaces", "read_expression"]
+__all__ = [
+    "load_penguins",
+    "make_proteomics",
+    "make_scenario",
+    "make_subspaces",
+    "read_expression",
+]
 
 
 # Dimensions of the clusters and of the ambient space [MM2014, section "Simulation experiments"].
@@ -269,6 +275,49 @@ def _below_detection(random: np.random.RandomState, values: Array, share: float)
         return np.zeros(values.shape, dtype=bool)
     seen_from = values + random.logistic(scale=DETECTION, size=values.shape)
     return seen_from < np.quantile(seen_from, share)
+
+
+def load_penguins() -> Bunch:
+    """Load measurements of 344 penguins of three species from the Palmer Archipelago.
+
+    The variables are the length and depth of the bill and the length of a flipper, in mm, and the
+    body mass, in g. Two birds were not measured, so all their values are missing.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (344, 4), NaN if a value is missing; ``target`` (344,), the species as 0, 1, 2, and
+        ``target_names``, their names; ``island`` and ``sex`` (344,), the sex "" if it is not known;
+        ``sample_names`` (344,); ``variable_names`` (4,); ``frame``, the data as a pandas DataFrame,
+        or None if pandas is missing.
+
+    Notes
+    -----
+    The data are in the public domain (CC0 1.0), as the package palmerpenguins by Horst, Hill and
+    Gorman publishes them: https://allisonhorst.github.io/palmerpenguins.
+
+    References
+    ----------
+    K. B. Gorman, T. D. Williams and W. R. Fraser, "Ecological sexual dimorphism and environmental
+    variability within a community of Antarctic penguins (genus Pygoscelis)", PLoS ONE 9 (2014)
+    e90081.
+
+    Examples
+    --------
+    >>> from subspaces.datasets import load_penguins
+    >>> penguins = load_penguins()
+    >>> penguins.data.shape, penguins.target_names.tolist()
+    ((344, 4), ['Adelie', 'Chinstrap', 'Gentoo'])
+    """
+    header, *birds = np.loadtxt(Path(__file__).with_name("penguins.csv"), str, delimiter=",")
+    species, island, *measured, sex = np.transpose(birds)
+    table = Table(
+        np.column_stack([np.where(each == "", "nan", each) for each in measured]).astype(float),
+        tuple(f"bird{place}" for place in range(1, len(birds) + 1)),
+        tuple(header[2:-1].tolist()),
+        tuple(species.tolist()),
+    )
+    return Bunch(island=island, sex=sex, **_as_bunch(table))
 
 
 def read_expression(

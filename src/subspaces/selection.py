@@ -124,7 +124,8 @@ class FittedModel:
 
 def clusters_of(model: Any) -> Clusters:
     """Return the labels and subspaces of a fitted estimator."""
-    return Clusters(model.labels_, model.subspaces_, bool(model.affine))
+    affine = getattr(model, "affine_", model.affine)
+    return Clusters(model.labels_, model.subspaces_, bool(affine))
 
 
 def fitted(estimator: SubspaceClusterer, X: Data, **parameters: Any) -> FittedModel:

@@ -212,8 +212,11 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkey
     out = tmp_path / "a new" / "folder"
     ended = run("demo", "--out", out)
     assert ended.code == 0, ended.err
-    assert ended.out.count("K-means") == 2
-    for name in ("clusters.png", "digits.png"):
+    assert ended.out.count("K-means") == 3
+    penguins, planes, _ = re.findall(r"^PSC.* (\d\.\d+) ", ended.out, re.MULTILINE)
+    assert float(penguins) > 0.9
+    assert float(planes) > 0.9
+    for name in ("candidates.png", "clusters.png", "digits.png"):
         assert (out / name).stat().st_size > 10_000
         assert str(out / name) in ended.out
     assert (out / "report.html").exists() == (find_spec("plotly") is not None)

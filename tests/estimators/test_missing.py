@@ -333,11 +333,14 @@ def test_what_needs_every_cell_is_refused(options):
         PSC(**{"n_clusters": 3, "n_components": 2, **options}).fit(X)
 
 
-@pytest.mark.parametrize("options", [{"n_clusters": "auto"}, {"n_components": "auto"}])
-def test_numbers_are_not_chosen_through_holes(options):
-    name = next(iter(options))
-    with pytest.raises(ValueError, match=f"{name} cannot be chosen from a table with missing"):
-        PSC(**{"n_clusters": 3, "n_components": 2, **options}).fit(X)
+def test_numbers_are_chosen_through_holes():
+    union = make_subspaces([60, 50, 70], 12, [2, 1, 2], noise=0.1, offset=1.0, random_state=1)
+    holes = np.random.default_rng(0).random(union.data.shape) < 0.05
+    rows = np.where(holes, np.nan, union.data)
+    model = PSC("auto", n_components="auto", affine="auto", random_state=0).fit(rows)
+    assert sorted(model.n_components_) == [1, 2, 2]
+    assert model.affine_
+    assert matched_accuracy(union.target, model.labels_) > 0.95
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import subspaces
 from subspaces import PSC, KSubspaces, SelectedPCA, compare, diagnostics, load
-from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.datasets import load_penguins, make_scenario, make_subspaces
 from subspaces.metrics import matched_accuracy
 
 KERNELS = ("block_pass", "gram", "secular", "sparse_loadings")
@@ -45,6 +45,10 @@ def test_the_kernels_leave_the_lock_off():
     for name in KERNELS:
         import_module(f"subspaces.kernels.{name}")
     assert not sys._is_gil_enabled()
+
+
+def test_the_penguins_were_packed():
+    assert load_penguins().data.shape == (344, 4)
 
 
 def test_clusters_are_found_and_new_samples_placed(union):

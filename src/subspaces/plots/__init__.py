@@ -3,7 +3,7 @@
 from subspaces.plots._clusters import angles, loadings, scores
 from subspaces.plots._influence import influence
 from subspaces.plots._pca import components, outliers
-from subspaces.plots._results import CRITERION_NAMES, comparison, selection
+from subspaces.plots._results import CRITERION_NAMES, candidates, comparison, selection
 from subspaces.plots._shapes import basis_images, clusters_3d
 from subspaces.plots._style import COLOURS, MARKERS
 from subspaces.plots._style import require_matplotlib as require_matplotlib
@@ -14,6 +14,7 @@ __all__ = [
     "MARKERS",
     "angles",
     "basis_images",
+    "candidates",
     "clusters_3d",
     "comparison",
     "components",

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Axes
-from subspaces.messages import ParameterError
+from subspaces.messages import ParameterError, ParameterTypeError
 from subspaces.plots import _style as style
+from subspaces.plots._clusters import last_step
+from subspaces.psc.choice import TIE
 
 CRITERION_NAMES = {
     "press": "PRESS",
@@ -57,6 +59,58 @@ def selection(result: Any, *, ax: Axes | None = None) -> Any:
             _draw_counts(ax, columns)
         else:
             _draw_dimensions(ax, columns)
+    return ax
+
+
+def candidates(model: Any, *, ax: Axes | None = None) -> Any:
+    """Draw what an automatic choice compared: the criterion against the number of clusters.
+
+    There is a line for each dimension that all clusters share, and one for dimensions of their own,
+    with a ring around the choice. One cluster is compared in another way and has no ring.
+
+    Parameters
+    ----------
+    model : fitted PSC
+        With "auto" for the number of clusters, their dimensions or their centre; of a Pipeline the
+        last step is drawn.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from subspaces import PSC, plots
+    >>> from subspaces.datasets import make_scenario
+    >>> planes = make_scenario("c", noise=0.05, n_features=20, random_state=0)
+    >>> model = PSC("auto", n_components="auto", max_clusters=4, random_state=0).fit(planes.data)
+    >>> ax = plots.candidates(model)
+    >>> ax.get_title()
+    'chosen: 2 clusters'
+    """
+    model = last_step(model)
+    table = getattr(model, "selection_", None) or {}
+    if not table.get("icl"):
+        raise ParameterTypeError(
+            "model",
+            f"{type(model).__name__} has not compared candidates. Use "
+            'plots.candidates(PSC("auto", n_components="auto").fit(X)).',
+        )
+    chosen = model.n_clusters_
+    with style.canvas(ax) as ax:
+        ax.axhspan(0.0, TIE, color="0.92", label="about as good")
+        for place, (name, line) in enumerate(_least_differences(table).items()):
+            ax.plot([*line], [*line.values()], ms=4, label=name, **style.look_of(place))
+        if chosen > 1:
+            ax.plot(chosen, 0.0, "o", ms=10, mfc="none", color="black")
+        ax.set(xlabel=PARAMETER_NAMES["n_clusters"], ylabel="criterion (ICL) above the best")
+        ax.set(
+            title=f"chosen: {chosen} cluster{'s' * (chosen > 1)}",
+            xticks=[*set(table["n_clusters"])],
+        )
+        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return ax
 
 
@@ -119,6 +173,18 @@ def _draw_curve(ax: Axes, result: Any) -> None:
         ax.set_xscale("log")
         ax.set_xlim(x.min() / 1.1, x.max() * 1.1)
         style.plain_numbers(ax.xaxis)
+
+
+def _least_differences(table: dict[str, Any]) -> dict[str, dict[int, float]]:
+    """Return how far the best candidate of each number of clusters is behind, by dimensions."""
+    lines: dict[str, dict[int, float]] = {}
+    own = ["own dimensions"] * any(len(set(each)) > 1 for each in table["n_components"])
+    tried = [table[name] for name in ("n_clusters", "n_components", "difference")]
+    for n_clusters, dimensions, difference in zip(*tried, strict=True):
+        shared = [f"dimension {dimensions[0]}"] * (len(set(dimensions)) == 1)
+        for line in (lines.setdefault(name, {}) for name in shared + own):
+            line[n_clusters] = min(difference, line.get(n_clusters, np.inf))
+    return dict(sorted(lines.items()))
 
 
 def _draw_counts(ax: Axes, columns: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from subspaces._types import Array, DimensionsCriterion, Indices, Penalty
 from subspaces.core import choosing
-from subspaces.core.exact_union import EXACT, exact_union
+from subspaces.core.exact_union import EXACT
 from subspaces.core.loop import alternate
 from subspaces.core.row_order import neighbours_depend
 from subspaces.core.search import first_partition
@@ -60,40 +60,13 @@ FitWith = Callable[..., C]
 
 
 def fit_automatic(X: Array, settings: Settings) -> Fit:
-    """Return the fit with the chosen numbers, its `selection` filled in.
+    """Return the fit of sparse loadings with the chosen numbers, its `selection` filled in.
 
     With ``n_clusters="auto"`` the candidates are 1 to ``max_clusters``, but at most n // 4.
     """
-    best = _chosen(X, settings)
-    assert best.selection is not None
-    tried = best.selection["n_clusters"]
-    if len(tried) > 1 and len(best.subspaces) == tried[-1]:
-        doubt(
-            ChoiceWarning,
-            "most_clusters",
-            "{n_clusters} clusters were chosen, the most that were tried.",
-            Advice("use a larger <max_clusters>", "max_clusters"),
-            *([] if is_auto(settings.n_components) else [use("n_components", "auto")]),
-            n_clusters=tried[-1],
-        )
-    if len(tried) > 1:
-        warn_of_what_passes_for_clusters(best.clusters, X)
-    if is_auto(settings.n_components):
-        warn_of_largest_dimension(best.clusters, X, settings.max_components)
-        warn_of_unequal_dimensions(settings, best.clusters.dimensions)
-    return best
-
-
-def _chosen(X: Array, settings: Settings) -> Fit:
     most = min(settings.max_clusters, max(len(X) // 4, 1))
     given = settings.n_clusters
     candidates = range(1, most + 1) if is_auto(given) else [int(given)]
-    if is_auto(settings.n_components) and settings.n_variables is None:
-        exact = fit_exact(X, settings, candidates)
-        if exact is not None:
-            table = selection_table([exact], X)
-            table |= _in_words(choosing.verdict_on_exact(len(exact.subspaces)))
-            return replace(exact, selection=table)
     free = len(candidates) > 1 and learns_beside(settings)
     fits: list[Fit] = []
     for n_clusters in candidates:
@@ -132,13 +105,12 @@ def fit_one(X: Array, settings: Settings) -> Fit:
 def _with_dimensions(X: Array, settings: Settings) -> Fit:
     if not is_auto(settings.n_components):
         return quiet_fit(X, settings)
-    method: DimensionsCriterion = "noise" if settings.n_variables is None else "press"
     most = settings.max_components
 
     def fit_with(**changes: Any) -> Fit:
         return quiet_fit(X, settings, **changes)
 
-    return fit_dimensions(fit_with, X, settings, most, method)
+    return fit_dimensions(fit_with, X, settings, most, "press")
 
 
 def fit_learned(X: Array, settings: Settings) -> Fit:
@@ -262,29 +234,6 @@ def fit_jointly(fit_with: FitWith[C], X: Array, settings: Settings, max_componen
         found = alternate(samples, first, max_iter=settings.max_iter, random=random)
         fits.append(fit_with(n_components=list(found.subspaces), init=found.labels))
     return min(fits, key=lambda candidate: press(candidate.clusters, X))
-
-
-def fit_exact(X: Array, settings: Settings, candidates: Sequence[int]) -> Fit | None:
-    """Return a fit whose subspaces hold every sample without error; None if there is none.
-
-    One cluster as large as the rank always fits, so that only dimensions below the rank are tried.
-    """
-    affine = bool(settings.affine)
-    rank = principal_axes(X - centre_of(X, affine)).rank
-    largest = min(settings.max_components, rank - 1)
-    if largest < 1:
-        return None
-    union = exact_union(X, largest, affine, candidates[-1])
-    if union is None or len(union[1]) not in candidates:
-        return None
-    labels, dimensions = union
-    for start in (settings.init, labels):
-        found = quiet_fit(
-            X, settings, n_clusters=len(dimensions), n_components=dimensions, init=start
-        )
-        if is_exact(found.clusters, X):
-            return found
-    return None
 
 
 # What candidates are compared by.
@@ -427,6 +376,25 @@ def cuts_a_continuum(clusters: Clusters, X: Array) -> bool:
 
 
 # What is doubtful about a choice.
+
+
+def warn_of_choice(fit: Fit, X: Array, settings: Settings) -> None:
+    """Warn of what is doubtful about chosen numbers; settings: as they were asked for."""
+    n_clusters = len(fit.subspaces)
+    if is_auto(settings.n_clusters) and n_clusters > 1:
+        if n_clusters == min(settings.max_clusters, len(X) // 4):
+            doubt(
+                ChoiceWarning,
+                "most_clusters",
+                "{n_clusters} clusters were chosen, the most that were tried.",
+                Advice("use a larger <max_clusters>", "max_clusters"),
+                *([] if is_auto(settings.n_components) else [use("n_components", "auto")]),
+                n_clusters=n_clusters,
+            )
+        warn_of_what_passes_for_clusters(fit.clusters, X)
+    if is_auto(settings.n_components):
+        warn_of_largest_dimension(fit.clusters, X, settings.max_components)
+        warn_of_unequal_dimensions(settings, fit.clusters.dimensions)
 
 
 def warn_of_largest_dimension(clusters: Clusters, X: Array, max_components: int) -> None:

@@ -90,11 +90,15 @@ def leading_axes(X: Array, n_axes: int = AXES) -> Array:
 
 
 def of_number(rows: Array, settings: Settings, n_clusters: int) -> Iterator[Candidate]:
-    """Yield the candidates of one number of clusters."""
+    """Yield the candidates of one number of clusters; none if there are too few samples."""
+    if len(rows) < 2 * n_clusters:
+        return
     models = (True, False) if is_auto(settings.affine) else (bool(settings.affine),)
     starts = dict(_starts(rows, settings, n_clusters, models))
     for affine in models:
         labels = [start for name, start in starts.items() if affine or name != "means"]
+        if not labels:
+            continue
         mixtures = [
             _best_climb(rows, labels, dimensions, affine)
             for dimensions in _common_dimensions(rows, settings, n_clusters, affine)

@@ -18,7 +18,7 @@ from subspaces.core import choosing
 from subspaces.core.exact_union import exact_union
 from subspaces.messages import Advice, Grade, Verdict, in_a_row, use
 from subspaces.progress import Step
-from subspaces.psc.candidates import Candidate, leading_axes, of_number, searched
+from subspaces.psc.candidates import AXES, Candidate, leading_axes, of_number, searched
 from subspaces.psc.one_group import one_group_p_value
 from subspaces.psc.settings import Settings, is_auto
 from subspaces.starts.spectral import k_means_labels
@@ -66,9 +66,9 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     X (n, p): without missing cells.
     """
     rows = thinned(X)
-    seen = leading_axes(rows)
-    models = replace(settings, affine=True) if _is_centred(settings, rows) else settings
     numbers = numbers_to_try(rows, settings)
+    seen = leading_axes(rows, axes_to_see(settings, numbers))
+    models = replace(settings, affine=True) if _is_centred(settings, rows) else settings
     exact = exact_candidate(X, models, numbers) if is_auto(settings.n_components) else None
     if exact is not None:
         return _with_numbers(settings, exact, exact.labels), _table_of_exact(exact)
@@ -82,7 +82,7 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     if best and is_auto(settings.n_clusters):
         against = against_one_group(rows, best[0])
     if not best or (against is not None and not against.keeps):
-        chosen = _one_cluster(rows, settings)
+        chosen = _one_cluster(rows, settings) if not numbers or against else _simplest(settings)
     else:
         labels = best[0].labels if len(rows) == len(X) else settings.init
         chosen = _with_numbers(settings, best[0], labels)
@@ -130,11 +130,19 @@ def numbers_to_try(rows: Array, settings: Settings) -> Sequence[int]:
     return range(2, most + 1) if np.ptp(rows, axis=0).any() else []
 
 
+def axes_to_see(settings: Settings, numbers: Sequence[int]) -> int:
+    """Return the number of leading axes of a wide table; subspaces of given dimensions fit in."""
+    if is_auto(settings.n_components) or not numbers:
+        return AXES
+    return max(AXES, numbers[-1] * (int(np.max(settings.n_components)) + 1))
+
+
 def best_of_each_number(found: Sequence[Candidate]) -> list[Candidate]:
     """Return the best candidate of each number of clusters, the best first."""
-    ordered = sorted(found, key=lambda candidate: candidate.icl)
-    first = {candidate.n_clusters: candidate for candidate in reversed(ordered)}
-    return sorted(first.values(), key=lambda candidate: candidate.icl)
+    best: dict[int, Candidate] = {}
+    for candidate in sorted(found, key=lambda candidate: candidate.icl):
+        best.setdefault(candidate.n_clusters, candidate)
+    return list(best.values())
 
 
 def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
@@ -155,6 +163,15 @@ def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
     cut = k_means_labels(seen, KMeans(k, n_init=5, random_state=0))
     p_value = one_group_p_value(seen, cut, k, TABLES, np.random.default_rng(0))
     return replace(found, p_value=p_value)
+
+
+def _simplest(settings: Settings) -> Settings:
+    """Return the settings of the simplest clusters, if there are too few samples for a choice."""
+    affine = True if is_auto(settings.affine) else bool(settings.affine)
+    given = settings.n_components
+    n_clusters = 1 if is_auto(settings.n_clusters) else settings.n_clusters
+    dimension = 1 - affine if is_auto(given) else given
+    return replace(settings, n_clusters=n_clusters, n_components=dimension, affine=affine)
 
 
 def _one_cluster(rows: Array, settings: Settings) -> Settings:
@@ -178,15 +195,17 @@ def table_of(
     found: Sequence[Candidate], best: Sequence[Candidate], against: AgainstOne | None
 ) -> dict[str, Any]:
     """Return ``selection_``: a list entry for each candidate, the answers, verdict and grade."""
-    ordered = sorted(found, key=lambda each: (each.n_clusters, not each.affine, each.dimensions))
+    ranked = sorted(found, key=lambda candidate: -candidate.icl)
+    distinct = {(each.n_clusters, not each.affine, each.dimensions): each for each in ranked}
+    ordered = [distinct[key] for key in sorted(distinct)]
     least = min((each.icl for each in found), default=np.nan)
     verdict = verdict_on(best, against)
     return {
         "n_clusters": [each.n_clusters for each in ordered],
         "n_components": [list(each.dimensions) for each in ordered],
         "affine": [each.affine for each in ordered],
-        "icl": [each.icl for each in ordered],
-        "difference": [each.icl - least for each in ordered],
+        "icl": [float(each.icl) for each in ordered],
+        "difference": [float(each.icl - least) for each in ordered],
         "against_one": None if against is None else vars(against),
         "answers": answers(best, against),
         "fact": str(replace(verdict, advice=())),

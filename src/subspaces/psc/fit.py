@@ -9,7 +9,7 @@ from subspaces._types import Array
 from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks, blocks_of, survey_of
 from subspaces.data.validation import has_holes
 from subspaces.messages import ParameterError, use
-from subspaces.psc.auto import fit_automatic
+from subspaces.psc.auto import fit_automatic, warn_of_choice
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.choice import choose
 from subspaces.psc.dense import fit_dense
@@ -47,10 +47,14 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
 def _fit_matrix(X: Array, settings: Settings) -> Fit:
     if not settings.left_open:
         return _fit_given(X, settings)
+    whole = filled_in(X) if has_holes(X) else X
     if settings.n_variables is not None:
-        return fit_automatic(X, settings)
-    settings, selection = choose(filled_in(X) if has_holes(X) else X, settings)
-    return replace(_fit_given(X, settings), selection=selection)
+        found = fit_automatic(whole, settings)
+    else:
+        chosen, selection = choose(whole, settings)
+        found = replace(_fit_given(X, chosen), selection=selection)
+    warn_of_choice(found, whole, settings)
+    return found
 
 
 def _fit_given(X: Array, settings: Settings) -> Fit:

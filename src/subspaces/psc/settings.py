@@ -120,6 +120,10 @@ def check(settings: Settings) -> None:
         as_choice(settings.refine, "refine", get_args(Refinement))
     if settings.n_variables is None:
         return
+    if is_auto(settings.affine):
+        fact = "<affine='auto'> does not work with <n_variables>."
+        others = use("affine", True), use("affine", False)
+        raise ParameterError("affine", fact, *others, value="auto")
     if settings.refine == "descent":
         fact = "<refine='descent'> does not work with <n_variables>."
         others = use("refine", "ppca"), use("refine", None)

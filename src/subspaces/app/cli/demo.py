@@ -1,4 +1,4 @@
-"""The command ``demo``: PSC beside K-means on simulated data and on digits, and a PCA of wine."""
+"""The command ``demo``: PSC beside other methods on three tables, and a PCA of wine."""
 
 import time
 from importlib.util import find_spec
@@ -20,10 +20,10 @@ def demo(
         Path, setting("Folder for the figures and the page.", "FOLDER", shown=True)
     ] = Path("subspaces-demo"),
 ) -> None:
-    """Show the method on a line and two planes, and on digits; then one PCA, of wines.
+    """Show the method on penguins, on a line and two planes, and on digits; then one PCA, of wines.
 
-    Prints how it does beside K-means, and how far to trust the PCA; writes two
-    figures, a page about the first and one about the PCA.
+    Prints how it does beside K-means, and how far to trust the PCA; writes three
+    figures, a page about the planes and one about the PCA.
 
     \b
     Example:
@@ -31,6 +31,7 @@ def demo(
     """
     refuse_file(out)
     _check_installed()
+    from sklearn.cluster import KMeans
     from sklearn.datasets import load_digits
 
     from subspaces.datasets import make_subspaces
@@ -38,23 +39,27 @@ def demo(
 
     out.mkdir(parents=True, exist_ok=True)
 
-    say("A line and two planes that meet: 300 samples in 3 dimensions, noisy.")
+    _show_penguins(out / "candidates.png")
+
+    say("\nA line and two planes that meet: 300 samples in 3 dimensions, noisy.")
     union = make_subspaces([60, 120, 120], 3, [1, 2, 2], noise=0.02, random_state=55)
     model = PSC(3, n_components=[1, 2, 2], random_state=0)
-    k_means = _compare_with_k_means(model, union.data, union.target)
-    _write_clusters(out / "clusters.png", union, k_means, model)
+    k_means = KMeans(3, n_init=10, random_state=0)
+    _compare({"K-means": k_means, "PSC": model}, union.data, union.target)
+    _write_clusters(out / "clusters.png", union, k_means.labels_, model)
     page = _write_page(out / "report.html", union, model)
 
     digits = load_digits()
     say("\nDigits: 1797 images of 64 pixels; ten clusters of 9 dimensions.")
     model = PSC(10, n_components=9, random_state=0)
-    _compare_with_k_means(model, digits.data, digits.target)
+    k_means = KMeans(10, n_init=10, random_state=0)
+    _compare({"K-means": k_means, "PSC": model}, digits.data, digits.target)
     _write_digits(out / "digits.png", digits, model)
 
     say("\nWines: 178 samples of 13 variables, scaled. One PCA, no clusters.")
     page_of_pca = _show_pca(out / "pca.html")
     say()
-    for name in ("clusters.png", "digits.png"):
+    for name in ("candidates.png", "clusters.png", "digits.png"):
         say(f"Figure: {out / name}")
     say(f"Page:   {page}")
     say(f"Page:   {page_of_pca}")
@@ -68,8 +73,35 @@ def _check_installed() -> None:
         raise ImportError(f"the demo draws with {' and '.join(missing)}. {extras}")
 
 
-def _compare_with_k_means(model: "PSC", X: "Array", target: "Labels") -> Any:
-    """Fit PSC and K-means to X, print both accuracies; return the labels of K-means, (n,)."""
+def _show_penguins(path: Path) -> None:
+    """Cluster penguins with everything left to PSC, and draw what it chose from."""
+    import numpy as np
+    from matplotlib.figure import Figure
+    from sklearn.cluster import KMeans
+    from sklearn.mixture import GaussianMixture
+
+    from subspaces import plots
+    from subspaces.datasets import load_penguins
+    from subspaces.estimators import PSC
+
+    penguins = load_penguins()
+    measured = ~np.isnan(penguins.data).any(axis=1)
+    X = penguins.data[measured] / penguins.data[measured].std(axis=0)
+    say(f"Penguins: {len(X)} birds of three species, four measurements, scaled.")
+    model = PSC("auto", n_components="auto", affine="auto", random_state=0)
+    methods = {
+        "K-means, told 3 clusters": KMeans(3, n_init=10, random_state=0),
+        "Gaussian mixture, told 3": GaussianMixture(3, n_init=10, random_state=0),
+        "PSC, told nothing": model,
+    }
+    _compare(methods, X, penguins.target[measured])
+    say(f"PSC chose: {model.selection_['verdict']}")
+    ax = Figure(figsize=(6, 3.5), layout="constrained").subplots()
+    plots.candidates(model, ax=ax).figure.savefig(path, dpi=150)
+
+
+def _compare(methods: dict[str, Any], X: "Array", target: "Labels") -> None:
+    """Fit each method to X and print how well its clusters match the known ones."""
     from sklearn.cluster import KMeans
 
     from subspaces.app.cli._said import Said
@@ -78,13 +110,11 @@ def _compare_with_k_means(model: "PSC", X: "Array", target: "Labels") -> Any:
     from subspaces.runtime.warning import collect_warnings
 
     rows = []
-    k_means = KMeans(model.n_clusters, n_init=10, random_state=0)
     KMeans(2, n_init=1).fit(X[:50])  # its first call starts a thread pool, which is not its fault
-    with working(f"Clustering {len(X)} samples"):
-        for name, estimator in (("K-means", k_means), ("PSC", model)):
+    with working(f"Clustering {len(X)} samples"), collect_warnings() as caught:
+        for name, estimator in methods.items():
             start = time.perf_counter()
-            with collect_warnings() as caught:
-                labels = estimator.fit_predict(X)
+            labels = estimator.fit_predict(X)
             seconds = time.perf_counter() - start
             right = percent(matched_accuracy(target, labels), 1)
             agreement = f"{adjusted_rand_score(target, labels):.3f}"
@@ -92,7 +122,6 @@ def _compare_with_k_means(model: "PSC", X: "Array", target: "Labels") -> Any:
     headings = ("method", "in the right cluster", "adjusted Rand", "seconds")
     say_table(headings, rows, numbers=range(1, 4))
     Said((), [message_of(each) for each in caught]).say()
-    return k_means.labels_
 
 
 def _write_page(path: Path, union: Any, model: "PSC") -> str:
