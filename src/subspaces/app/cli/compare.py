@@ -61,7 +61,10 @@ def compare(
     _inputs.refuse_gaps(
         table, source.data, "subspaces fit --imputed, which writes the table with its gaps filled"
     )
-    table, _, further = _inputs.prepare_values(table, values, may_scale=shape.affine is not False)
+    may_scale = shape.affine is not False
+    table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
+    if preparation.taken_for:
+        note(preparation.taken_for)
     Said(table.notes, [*doubts, *further]).say()
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list, and how many classes of a cluster, the screen shows.
 SHOWN = 3
+# The preparation that a sentence tells in other words, if units differ.
+ONLY_SCALED = "variables scaled to mean 0 and standard deviation 1"
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 
 
@@ -168,7 +170,7 @@ def fit(
     from subspaces.app.cli import _fitting, _inputs, _markers, _results
     from subspaces.app.cli._said import Said
     from subspaces.facts import with_facts
-    from subspaces.messages import code_of, message_of
+    from subspaces.messages import message_of
 
     files = (*FILES, *_markers.names(out))
     with _outputs.staged(out, files, force=force, read=read) as stage:
@@ -191,8 +193,6 @@ def fit(
         with working(f"{request.method} is clustering"):
             model, raised = _fitting.fit_model(posed, prepared)
         settled = _settled(request, values) | ({"scale"} if preparation.taken_for else set())
-        said_on_scale = "scale" in settled
-        raised = [each for each in raised if code_of(each) != "unlike_scales" or not said_on_scale]
         doubts += map(message_of, [*caught, *raised])
         if numbers is not None:
             model = _fitting.with_choice(model, numbers, numbers.columns)
@@ -276,7 +276,8 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     All in all there are MOST_LINES lines of words; what does not fit is on the page.
     """
     known, chosen = "adjusted_rand" in summary, summary["selection"] or {}
-    first = [f"Prepared: {summary['preparation']}."] if summary["preparation"] else []
+    done = summary["preparation"].removeprefix(ONLY_SCALED if summary["taken_for"] else "")
+    first = [f"Prepared: {done}."] if done else []
     first = [*filter(None, [summary["taken_for"]]), *first]
     last = [matched_classes(summary)] if known else []
     last += _chosen(chosen, len(summary["clusters"]))
