@@ -391,7 +391,8 @@ def warn_of_choice(fit: Fit, X: Array, settings: Settings) -> None:
                 *([] if is_auto(settings.n_components) else [use("n_components", "auto")]),
                 n_clusters=n_clusters,
             )
-        warn_of_what_passes_for_clusters(fit.clusters, X)
+        if not is_exact(fit.clusters, X):
+            warn_of_what_passes_for_clusters(fit.clusters, X)
     if is_auto(settings.n_components):
         warn_of_largest_dimension(fit.clusters, X, settings.max_components)
         warn_of_unequal_dimensions(settings, fit.clusters.dimensions)
