@@ -52,21 +52,25 @@ class PSC(SubspaceClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default 2
-        Number of clusters. "auto": the best of 1 to ``max_clusters``, but at most n // 4, by the
-        leave-one-out likelihood, one cluster as a subspace of up to as many dimensions as its best
-        rival has in all; where to trust it: "How many clusters, dimensions, variables?",
-        https://subspaces.readthedocs.io. With sparse loadings of given dimension each number is
-        fitted with this dimension and with learned ones, and the likelier is kept.
+        Number of clusters. "auto": the best of 1 to ``max_clusters``, but at most n // 4. Mixtures
+        of Gaussians with few axes each are compared by their integrated completed likelihood. The
+        best one is kept unless one group describes the samples as well. Where to trust it: "How
+        many clusters, dimensions, variables?", https://subspaces.readthedocs.io. With
+        ``n_variables`` the leave-one-out likelihood decides. If the dimension is given, each number
+        is fitted with this dimension and with learned ones, and the likelier is kept.
     n_components : int, one int per cluster or "auto", default 1
         Dimension of the subspaces. With one per cluster, cluster k has dimension
-        ``n_components[k]``. "auto": chosen for each cluster, from 1 to ``max_components``; a single
-        cluster with ``affine=True`` may have 0.
+        ``n_components[k]``. "auto": chosen for each cluster, up to ``max_components``. A cluster
+        with a centre may have dimension 0, so that it is its mean.
     n_variables : None, int, one int per cluster or "auto", default None
         Number of variables with a non-zero loading, for each loading; the clusters choose theirs.
         None: all variables, no selection. As many as X has: no selection either, with the paper's
         influence as the default criterion. "auto": one number for all, by the permutation gap.
-    affine : bool, default False
-        Whether a subspace has a centre of its own; otherwise all pass through the origin.
+    affine : bool or "auto", default False
+        Whether a subspace has a centre of its own; otherwise all pass through the origin. "auto":
+        chosen for all clusters, together with the other numbers that are "auto". If the columns of
+        X are centred, the origin means nothing, and the clusters have centres. Not supported with
+        ``n_variables``.
     criterion : str, default "auto"
         What a sample is scored by under a cluster. "distance": the exact leave-one-out error, plus
         its squared scores along axes that are hardly stronger than the noise; a sweep costs the
@@ -127,12 +131,18 @@ class PSC(SubspaceClusterer):
         Number of clusters.
     n_components_ : ndarray of shape (n_clusters,)
         Dimensions.
+    affine_ : bool
+        Whether the subspaces have centres of their own.
     n_variables_ : None, int or list of int
         Number of variables per loading.
     selection_ : dict
-        Where something was "auto", as lists: each number of clusters tried, its dimensions, the
-        likelihood that decided, how far it is behind the best (``difference``, in nats) and the
-        ``standard_error`` of that. ``verdict``: the choice and how clear it is, in one sentence.
+        How the numbers that were "auto" were chosen. Lists with an entry for each candidate:
+        ``n_clusters``, ``n_components``, ``affine``, ``icl`` (the criterion, less is better) and
+        ``difference`` from the best. ``against_one``: the log-likelihood that the best one gains
+        over one group, its standard error and a p-value. ``answers``: at most three that are worth
+        a look, the simplest first, as parameters of `PSC`. ``verdict``: the choice and how clear it
+        is, in words. ``grade``: the same as "sure", "doubtful" or "unknown". With ``n_variables``
+        the criterion is ``likelihood``, and the difference has a ``standard_error``.
     variables_ : list of ndarray
         Per cluster, the variables with a non-zero loading; `get_variables` gives their names.
     support_ : ndarray
@@ -231,6 +241,15 @@ class PSC(SubspaceClusterer):
     >>> model = PSC(2, n_components=2, n_variables=10, random_state=0).fit(sparse.data)
     >>> len(model.get_variables(0)), len(model.get_variables(1))
     (15, 18)
+
+    Nothing given: the number of clusters, their dimensions and centres are chosen.
+
+    >>> from subspaces.datasets import load_penguins
+    >>> birds = load_penguins().frame.dropna()
+    >>> model = PSC("auto", n_components="auto", affine="auto", random_state=0)
+    >>> model = model.fit(birds / birds.std())
+    >>> model.n_clusters_, model.n_components_.tolist(), model.affine_
+    (3, [1, 1, 1], True)
     """
 
     _reads_blocks = True
