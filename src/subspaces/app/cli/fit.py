@@ -231,7 +231,7 @@ def fit(
 def _settled(request: Request, values: options.ValuesOrPreset) -> set[str]:
     """Return the parameters that were typed, or that a preset sets, so that none advises them."""
     set_here = {
-        "affine": request.affine is not False or request.search.affine is False,
+        "affine": request.affine is not False,
         "scale": values.scale is not None or bool(request.preset),
         "log": bool(values.log) or bool(request.preset),
         "margins": request.search.normal_scores,
