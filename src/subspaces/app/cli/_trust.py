@@ -4,13 +4,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from subspaces.app.cli._said import with_option
 from subspaces.app.cli._words import in_options
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
-from subspaces.diagnostics._trust import is_mostly_whole
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
@@ -33,9 +30,6 @@ BATCHES = Message(
 UNMEASURED = Verdict("unmeasured", "Stability was not measured.")
 DIMENSION_1 = "Dimension 1 was assumed, since --dims was not given."
 CHOOSE = Advice("use --dims auto to choose it")
-# A dimension is not chosen from a table with missing values.
-COMPARE = Advice("compare the stability of --dims 1, 2 and 3")
-BY_WHOLE_VARIABLES = Advice("use --dims auto --drop-missing 0")
 
 
 @dataclass(frozen=True)
@@ -129,7 +123,4 @@ def assumed_dimension(n_clusters: int | str, table: Table) -> Verdict | None:
     n_planes = n_clusters if isinstance(n_clusters, int) else 1
     if p == 1 or n < n_planes * smallest_size(2):
         return None
-    advice = [CHOOSE]
-    if np.isnan(table.data).any():
-        advice = [COMPARE, *[BY_WHOLE_VARIABLES] * is_mostly_whole(table.data)]
-    return Verdict("assumed_dimension", DIMENSION_1, advice=tuple(advice))
+    return Verdict("assumed_dimension", DIMENSION_1, advice=(CHOOSE,))
