@@ -701,21 +701,6 @@ def test_what_is_doubtful_about_stability_is_said_with_it(run, tmp_path):
     assert said.endswith("or try --clusters auto.")
 
 
-def test_halves_do_not_choose_again_what_was_left_open(run, monkeypatch, union_file, tmp_path):
-    asked = []
-
-    def watched(estimator, X, **options):
-        asked.append(estimator.get_params())
-        return subspaces.diagnostics.stability(estimator, X, n_resamples=1, **options)
-
-    monkeypatch.setattr("subspaces.app.cli._trust.stability", watched)
-    ended = run("fit", union_file, "--labels", "type", "--clusters", "auto", "--dims", "auto",
-                "--max-clusters", 3, "--no-page", "--json", "--out", tmp_path / "r")  # fmt: skip
-    assert ended.code == 0, ended.err
-    assert asked[0]["n_clusters"] == 2
-    assert asked[0]["n_components"] == [1, 1]
-
-
 def test_a_table_and_nothing_else_is_fitted_automatically(run, union_file, tmp_path):
     out = tmp_path / "r"
     ended = run("fit", union_file, "--labels", "type", "--no-stability", "--out", out)

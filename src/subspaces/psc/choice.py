@@ -20,6 +20,7 @@ from subspaces.messages import Advice, Grade, Verdict, in_a_row, use
 from subspaces.progress import Step
 from subspaces.psc.candidates import AXES, Candidate, leading_axes, of_number, searched
 from subspaces.psc.one_group import one_group_p_value
+from subspaces.psc.result import Clusters
 from subspaces.psc.settings import Settings, is_auto
 from subspaces.starts.spectral import k_means_labels
 from subspaces.subspace import centre_of, principal_axes
@@ -145,8 +146,8 @@ def best_of_each_number(found: Sequence[Candidate]) -> list[Candidate]:
     return list(best.values())
 
 
-def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
-    """Compare a candidate with one group of samples."""
+def against_one_subspace(rows: Array, candidate: Candidate) -> AgainstOne:
+    """Compare a candidate with one subspace, by the likelihood of the samples."""
     seen, k = leading_axes(rows, JUDGED_AXES), candidate.n_clusters
     worse, _ = choosing.against_one_subspace(
         seen,
@@ -156,7 +157,12 @@ def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
         candidate.affine,
         max(sum(candidate.dimensions), k - 1),
     )
-    found = AgainstOne(float(worse.sum()), float(np.sqrt(len(rows)) * worse.std(ddof=1)))
+    return AgainstOne(float(worse.sum()), float(np.sqrt(len(rows)) * worse.std(ddof=1)))
+
+
+def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
+    """Compare a candidate with one subspace, and with one group of samples if that is close."""
+    found, k = against_one_subspace(rows, candidate), candidate.n_clusters
     if found.is_clear:
         return found
     seen = leading_axes(rows)
@@ -172,6 +178,18 @@ def _simplest(settings: Settings) -> Settings:
     n_clusters = 1 if is_auto(settings.n_clusters) else settings.n_clusters
     dimension = 1 - affine if is_auto(given) else given
     return replace(settings, n_clusters=n_clusters, n_components=dimension, affine=affine)
+
+
+def is_rather_one(clusters: Clusters, X: Array) -> bool:
+    """Whether one subspace describes samples (n, p) better than the clusters they are given to.
+
+    False if a cluster is too small to tell.
+    """
+    dimensions, sizes = clusters.dimensions, clusters.partition.sizes
+    if len(dimensions) == 1 or np.any(sizes < np.add(dimensions, 2)):
+        return False
+    candidate = Candidate(clusters.labels, tuple(dimensions), clusters.affine, np.nan)
+    return against_one_subspace(X, candidate).gain <= 0.0
 
 
 def _one_cluster(rows: Array, settings: Settings) -> Settings:

@@ -35,8 +35,8 @@ TELLING = 0.05
 SHOWN = 5
 # The attraction below which the influence of a member grows as it fits better (docs/repulsion.md).
 REPULSIVE = 4.0
-# Standard deviations of variables that differ by more than this factor are taken for different
-# units; a tenth of the variables at either end is set aside.
+# Standard deviations that differ by more than this factor are taken for different units, if a
+# tenth of the variables at either end is set aside, or by its square if none is.
 UNLIKE, ASIDE = 10.0, 0.1
 # More variables than this come from one instrument: genes, pixels, wavelengths.
 MOST_UNITS = 100
@@ -64,8 +64,9 @@ def differ_in_units(X: Array) -> bool:
     """Whether the variables of X (n, p), NaN for missing cells, have units that differ.
 
     They do if their standard deviations differ by more than a factor of 10, a tenth of them at
-    either end aside. They do not if there are more than 100 variables, if the table is centred, or
-    if the values may be pixels: not negative, and of one range.
+    either end aside, or by more than 100 altogether. They do not if there are more than 100
+    variables, if the table is centred, or if the values may be pixels: not negative, and of one
+    range.
     """
     if X.shape[1] > MOST_UNITS or not X.size:
         return False
@@ -77,11 +78,11 @@ def differ_in_units(X: Array) -> bool:
     vary = spreads > 0.0
     if not vary.any() or np.all(means[vary] <= CENTRED * spreads[vary]):
         return False
-    low = np.quantile(spreads[vary], ASIDE, method="lower")
-    high = np.quantile(spreads[vary], 1.0 - ASIDE, method="higher")
+    least, low, high, most = np.quantile(spreads[vary], (0.0, ASIDE, 1.0 - ASIDE, 1.0))
+    are_unlike = high > UNLIKE * low or most > UNLIKE**2 * least
     are_alike = 2.0 * np.median(ranges[vary]) >= ranges.max()
     are_pixels = np.count_nonzero(vary) >= FEWEST_PIXELS and cells.min() >= 0.0 and are_alike
-    return bool(high > UNLIKE * low and not are_pixels)
+    return bool(are_unlike and not are_pixels)
 
 
 def warn_of_units(X: Array) -> None:

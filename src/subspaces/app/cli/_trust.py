@@ -10,7 +10,6 @@ from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators.psc import with_choices
 from subspaces.facts import facts_of
 from subspaces.messages import Advice, Grade, Message, Verdict, listed, message_of, use
 from subspaces.named_table import Table
@@ -80,8 +79,7 @@ def with_stability(
     """
     try:
         with collect_warnings() as caught:
-            again = with_choices(model)
-            measured = stability(again, table.data, budget_s=BUDGET, random_state=seed)
+            measured = stability(model, table.data, budget_s=BUDGET, random_state=seed)
     except ValueError as error:
         fact = "Stability was not measured, since halves of the samples cannot be fitted: {why}."
         failed = Verdict("unmeasured", fact, {"why": in_options(error).rstrip(".")})
