@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
+from scipy.special import xlogy
 from sklearn.cluster import KMeans
 
 from subspaces._types import Array, Labels, Mask
@@ -216,9 +216,11 @@ def climb(
         distance = np.matmul(energies, 1.0 / variances[:, :, None])[:, :, 0]
         log_scale = p * LOG_TWO_PI + np.log(variances).sum(axis=1)
         log_joint = np.log(sizes / n) - 0.5 * (log_scale + distance.T)
-        densities = logsumexp(log_joint, axis=1)
-        memberships = np.exp(log_joint - densities[:, None])
-        log_likelihood = float(densities.sum())
+        largest = log_joint.max(axis=1, keepdims=True)
+        joint = np.exp(log_joint - largest)
+        total = joint.sum(axis=1, keepdims=True)
+        memberships = joint / total
+        log_likelihood = float(np.sum(largest + np.log(total)))
         if log_likelihood - before < 1e-3:
             break
         before = log_likelihood

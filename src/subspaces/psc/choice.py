@@ -13,20 +13,28 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 
-from subspaces._types import Array, Init
+from subspaces._types import Array, Indices
 from subspaces.core import choosing
 from subspaces.core.exact_union import exact_union
+from subspaces.core.partition import assign
 from subspaces.messages import Advice, Grade, Verdict, in_a_row, use
 from subspaces.progress import Step
 from subspaces.psc.candidates import AXES, Candidate, leading_axes, of_number, searched
+from subspaces.psc.dense import fit_dense
+from subspaces.psc.incomplete import filled_in
 from subspaces.psc.one_group import one_group_p_value
 from subspaces.psc.result import Clusters
 from subspaces.psc.settings import Settings, is_auto
+from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
 from subspaces.subspace import centre_of, principal_axes
 
 # Rows that the choice is made from; of more a random part.
 MOST_ROWS = 1000
+# Rises of C, one after the other, after which no larger number is tried.
+RISES = 3
+# Share of complete rows from which on those with missing cells are not looked at.
+MOSTLY_COMPLETE = 0.5
 # Axes in which clusters are compared with one group: skewness shows in more than the leading ten.
 JUDGED_AXES = 15
 # Standard errors by which clusters must be likelier than one subspace.
@@ -64,19 +72,18 @@ class AgainstOne:
 def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     """Return the settings with numbers for what they leave open, and the table of candidates.
 
-    X (n, p): without missing cells.
+    X (n, p): NaN for missing cells.
     """
-    rows = thinned(X)
+    looked_at, rows = rows_to_look_at(X)
     numbers = numbers_to_try(rows, settings)
     seen = leading_axes(rows, axes_to_see(settings, numbers))
     models = replace(settings, affine=True) if _is_centred(settings, rows) else settings
-    exact = exact_candidate(X, models, numbers) if is_auto(settings.n_components) else None
+    if not isinstance(settings.init, str) and not callable(settings.init):
+        models = replace(models, init=np.asarray(settings.init)[looked_at])
+    exact = exact_candidate(rows, models, numbers) if is_auto(settings.n_components) else None
     if exact is not None:
-        return _with_numbers(settings, exact, exact.labels), _table_of_exact(exact)
-    found: list[Candidate] = []
-    for done, k in enumerate(numbers, start=1):
-        found += of_number(seen, models, k)
-        settings.tell(Step("candidate", done, len(numbers), f"{k} clusters"))
+        return _with_numbers(X, rows, settings, exact), _table_of_exact(exact)
+    found = candidates(seen, models, numbers)
     found += [searched(seen, models, each) for each in best_of_each_number(found)[:ANSWERS]]
     best = best_of_each_number(found)
     against = None
@@ -85,19 +92,42 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     if not best or (against is not None and not against.keeps):
         chosen = _one_cluster(rows, settings) if not numbers or against else _simplest(settings)
     else:
-        labels = best[0].labels if len(rows) == len(X) else settings.init
-        chosen = _with_numbers(settings, best[0], labels)
+        chosen = _with_numbers(X, rows, settings, best[0])
     return chosen, table_of(found, best, against)
 
 
-def _with_numbers(settings: Settings, candidate: Candidate, init: Init) -> Settings:
-    return replace(
+def candidates(rows: Array, settings: Settings, numbers: Sequence[int]) -> list[Candidate]:
+    """Return the candidates of ascending numbers, until C has risen three times in a row."""
+    found: list[Candidate] = []
+    before, risen = np.inf, 0
+    for done, k in enumerate(numbers, start=1):
+        some = list(of_number(rows, settings, k))
+        settings.tell(Step("candidate", done, len(numbers), f"{k} clusters"))
+        least = min((each.icl for each in some), default=before)
+        risen = risen + 1 if least > before else 0
+        found, before = found + some, least
+        if risen == RISES:
+            break
+    return found
+
+
+def _with_numbers(X: Array, rows: Array, settings: Settings, candidate: Candidate) -> Settings:
+    """Return the settings of a candidate, to begin from its labels.
+
+    Samples that it was not found in get the label of the cluster that suits them best.
+    """
+    chosen = replace(
         settings,
         n_clusters=candidate.n_clusters,
         n_components=list(candidate.dimensions),
         affine=candidate.affine,
-        init=init,
+        init=candidate.labels,
     )
+    if len(rows) == len(X):
+        return chosen
+    with collect_warnings():
+        found = fit_dense(rows, chosen)
+    return replace(chosen, init=assign(found.scores(X)))
 
 
 def exact_candidate(X: Array, settings: Settings, numbers: Sequence[int]) -> Candidate | None:
@@ -116,11 +146,18 @@ def exact_candidate(X: Array, settings: Settings, numbers: Sequence[int]) -> Can
     return min(found, key=lambda each: sum(each.dimensions) + each.affine, default=None)
 
 
-def thinned(X: Array) -> Array:
-    """Return the rows that the choice is made from: at most `MOST_ROWS`, drawn at random."""
-    if len(X) <= MOST_ROWS:
-        return X
-    return X[np.sort(np.random.default_rng(0).choice(len(X), MOST_ROWS, replace=False))]
+def rows_to_look_at(X: Array) -> tuple[Indices, Array]:
+    """Return the places and values of the rows that the choice is made from.
+
+    They are the complete rows if most are complete, and otherwise all rows with their holes filled;
+    of many a part that is drawn at random.
+    """
+    complete = np.flatnonzero(~np.isnan(X).any(axis=1))
+    mostly = len(complete) >= MOSTLY_COMPLETE * len(X)
+    places = complete if mostly else np.arange(len(X))
+    if len(places) > MOST_ROWS:
+        places = np.sort(np.random.default_rng(0).choice(places, MOST_ROWS, replace=False))
+    return places, (X if mostly else filled_in(X))[places]
 
 
 def numbers_to_try(rows: Array, settings: Settings) -> Sequence[int]:

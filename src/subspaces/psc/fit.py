@@ -47,13 +47,12 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
 def _fit_matrix(X: Array, settings: Settings) -> Fit:
     if not settings.left_open:
         return _fit_given(X, settings)
-    whole = filled_in(X) if has_holes(X) else X
     if settings.n_variables is not None:
-        found = fit_automatic(whole, settings)
+        found = fit_automatic(X, settings)
     else:
-        chosen, selection = choose(whole, settings)
+        chosen, selection = choose(X, settings)
         found = replace(_fit_given(X, chosen), selection=selection)
-    warn_of_choice(found, whole, settings)
+    warn_of_choice(found, filled_in(X) if has_holes(X) else X, settings)
     return found
 
 
