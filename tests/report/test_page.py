@@ -206,10 +206,10 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     assert words in section(page, "choice")
     traces = {each["name"]: each for each in figures_of(page)["candidates"]["data"]}
     planes = traces["dimension 2, through the origin"]
-    assert numbers(planes["x"]) == [2, 3]
-    assert min(numbers(planes["y"])) == 0.0
-    assert numbers(traces["chosen"]["x"]) == [len(model.subspaces_)]
-    assert numbers(traces["worth a look"]["x"]) == [3]
+    assert planes["x"] == [2, 3]
+    assert min(planes["y"]) == 0.0
+    assert traces["chosen"]["x"] == [len(model.subspaces_)]
+    assert traces["worth a look"]["x"] == [3]
     answers = section(page, "choice").partition("<ul>")[2]
     assert answers.startswith("<li><strong>2 clusters: dimension 2, through the origin (chosen)")
     fixed = PSC(2, n_components="auto", **settings).fit(union.data)
