@@ -575,7 +575,7 @@ def test_a_fit_prints_twelve_lines_of_words_and_narrow_tables(run, monkeypatch, 
     frame["kind"] = [f"a class with a rather long name {i % 14}" for i in range(150)]
     frame.to_csv(tmp_path / "t.csv", index=False)
     ended = run("fit", tmp_path / "t.csv", "--labels", "kind", "--clusters", 14, "--no-page",
-                "--out", tmp_path / "r")  # fmt: skip
+                "--linear", "--dims", 1, "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
     assert len(words_printed(ended)) <= 12
     assert ended.err.count("Note: ") <= 3
