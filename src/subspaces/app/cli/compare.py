@@ -50,7 +50,7 @@ def compare(
     dimensions = options.per_cluster(dims, "--dims")
     if dimensions == "auto":
         raise ValueError("--dims auto is for subspaces fit. Use 2, or one each as 1,2,2")
-    options.check_dims(dimensions, affine=shape.affine)
+    options.check_dims(dimensions, affine=bool(shape.affine))
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
     from subspaces.app.cli import _inputs
@@ -61,7 +61,10 @@ def compare(
     _inputs.refuse_gaps(
         table, source.data, "subspaces fit --imputed, which writes the table with its gaps filled"
     )
-    table, _, further = _inputs.prepare_values(table, values)
+    may_scale = shape.affine is not False
+    table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
+    if preparation.taken_for:
+        note(preparation.taken_for)
     Said(table.notes, [*doubts, *further]).say()
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
@@ -70,7 +73,7 @@ def compare(
             dimensions,
             methods=chosen,
             labels=table.classes,
-            affine=shape.affine,
+            affine=bool(shape.affine),
             random_state=shape.seed,
             progress=step,
         )
