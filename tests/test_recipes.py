@@ -116,8 +116,8 @@ def test_positive_ratios_are_logged_and_log_ratios_are_not():
     both = [ExpressionScaler().fit(logs), ExpressionScaler().fit(2.0**logs)]
     assert [scaler.logged_ for scaler in both] == [False, True]
     assert_allclose(both[0].transform(logs), both[1].transform(2.0**logs), atol=1e-9)
-    assert "taken for log ratios" in both[0].verdict_
-    assert "taken for ratios" in both[1].verdict_
+    assert "treated as log ratios" in both[0].verdict_
+    assert "treated as ratios" in both[1].verdict_
     assert np.isfinite(both[1].transform(np.zeros_like(logs))).all()
 
 
@@ -167,7 +167,7 @@ def test_samples_and_genes_have_their_names_in_errors():
             fails(empty)
     counts.iloc[3, 14] = np.nan
     for fails in (scaler.transform, ExpressionScaler().fit, recipes.expression(2).fit):
-        with pytest.raises(ValueError, match=r"^Sample 's3' has no value \(NaN\) of 'gene14'"):
+        with pytest.raises(ValueError, match=r"^Sample 's3' has no value \(NaN\) for 'gene14'"):
             fails(counts)
     with pytest.raises(ValueError, match=r"^Sample 3 has no value \(NaN\) of 'x14'"):
         ExpressionScaler().fit(counts.to_numpy())
@@ -305,7 +305,7 @@ def test_percentages_and_shares_are_left_alone():
     shares = 1 / (1 + 2.0 ** (6 - np.log2(np.maximum(X, 20.0))))
     for factor, name in ((1, "shares"), (100, "percentages")):
         scaler = ExpressionScaler().fit(factor * shares)
-        assert f"taken for {name} (" in scaler.verdict_
+        assert f"treated as {name} (" in scaler.verdict_
         assert scaler.verdict_.endswith("they were left as they are.")
         assert not scaler.logged_
 
@@ -324,7 +324,7 @@ def test_names_that_are_no_genes_are_warned_of():
 def test_scaled_counts_are_called_so():
     counts = molecules()
     tpm = 1e6 * counts / counts.sum(axis=1, keepdims=True)
-    assert "were taken for scaled counts, as of TPM (" in ExpressionScaler().fit(tpm).verdict_
+    assert "were treated as scaled counts, as of TPM (" in ExpressionScaler().fit(tpm).verdict_
 
 
 def test_genes_that_are_silent_in_all_change_nothing():
@@ -396,7 +396,7 @@ def test_the_callers_array_is_not_changed():
             "kind='genes' is unknown. Use one of auto, cells, intensities, log, ratios, shares",
         ),
         ({"kind": "ratios", "log": "yes"}, "ratios are 0 or less, down to -.* have no logarithm"),
-        ({"kind": "counts"}, "kind='counts' needs values from 0 up, and X has -"),
+        ({"kind": "counts"}, "kind='counts' needs values from 0 up, but X has -"),
         ({"log": "maybe"}, "log='maybe' is unknown. Use one of auto, yes, no"),
         ({"n_genes": 0}, "n_genes=0 is out of range"),
         ({"n_axes": 0}, "n_axes=0 is out of range"),

@@ -34,9 +34,11 @@ from subspaces.psc.dense import search_rows
 from subspaces.psc.settings import Settings, is_auto
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
+from subspaces.subspace import centre_of, principal_axes
 
 # Charge for a parameter, in units of BIC's. From 1 to 2 it makes little difference on real tables.
-PENALTY = 1.25
+# With dimensions that are given the clusters are taken to be such Gaussians, and less will do.
+PENALTY, PENALTY_OF_GIVEN = 1.25, 0.5
 # Dimensions that all clusters of a first candidate have; then each cluster gets its own.
 COMMON = (0, 1, 2, 3, 5)
 # Mixtures of common dimensions that go on with dimensions of their own.
@@ -95,12 +97,13 @@ def of_number(rows: Array, settings: Settings, n_clusters: int) -> Iterator[Cand
         return
     models = (True, False) if is_auto(settings.affine) else (bool(settings.affine),)
     starts = dict(_starts(rows, settings, n_clusters, models))
+    penalty = _penalty(settings)
     for affine in models:
         labels = [start for name, start in starts.items() if affine or name != "means"]
         if not labels:
             continue
         mixtures = [
-            _best_climb(rows, labels, dimensions, affine)
+            _best_climb(rows, labels, dimensions, affine, penalty)
             for dimensions in _common_dimensions(rows, settings, n_clusters, affine)
         ]
         if not mixtures:
@@ -126,7 +129,8 @@ def searched(rows: Array, settings: Settings, candidate: Candidate) -> Candidate
     )
     with collect_warnings():
         labels = search_rows(rows, posed).labels
-    mixture = _best_climb(rows, [labels], candidate.dimensions, candidate.affine)
+    numbers = candidate.dimensions, candidate.affine
+    mixture = _best_climb(rows, [labels], *numbers, _penalty(settings))
     if is_auto(settings.n_components):
         mixture = _with_own_dimensions(rows, mixture, candidate.affine, settings.max_components)
     found = _of_mixture(mixture, candidate.affine)
@@ -141,9 +145,9 @@ def _starts(
     if np.ndim(dimension) == 0:
         k_means = KMeans(n_clusters, n_init=3, random_state=settings.random_state)
         yield "means", k_means_labels(rows, k_means)
-    if is_auto(dimension):
-        dimension = min(2, rows.shape[1] - 1)
     for affine in models:
+        if is_auto(settings.n_components):
+            dimension = min(2, _rank(rows, affine) - 1)
         if np.max(dimension) + affine < 1 or len(rows) < n_clusters * (np.max(dimension) + 3):
             continue
         posed = replace(
@@ -156,23 +160,34 @@ def _starts(
 def _common_dimensions(
     rows: Array, settings: Settings, n_clusters: int, affine: bool
 ) -> list[tuple[int, ...]]:
-    n, p = rows.shape
     if not is_auto(settings.n_components):
         given = np.broadcast_to(settings.n_components, n_clusters)
         return [tuple(int(r) for r in given)]
-    most = min(settings.max_components, p - 1)
+    most = min(settings.max_components, _rank(rows, affine) - 1)
     tried = [r for r in COMMON if (r > 0 or affine) and r <= most]
-    return [(r,) * n_clusters for r in tried if n_clusters * (r + 3) <= n]
+    return [(r,) * n_clusters for r in tried if n_clusters * (r + 3) <= len(rows)]
+
+
+def _rank(rows: Array, affine: bool) -> int:
+    """Return the rank of rows (n, p), from their mean if ``affine``: repeated rows lower it."""
+    return principal_axes(rows - centre_of(rows, affine)).rank
+
+
+def _penalty(settings: Settings) -> float:
+    return PENALTY if is_auto(settings.n_components) else PENALTY_OF_GIVEN
 
 
 def _best_climb(
-    rows: Array, starts: Sequence[Labels], dimensions: tuple[int, ...], affine: bool
+    rows: Array,
+    starts: Sequence[Labels],
+    dimensions: tuple[int, ...],
+    affine: bool,
+    penalty: float,
 ) -> Mixture:
-    climbs = [
-        climb(rows, _soft(start, len(dimensions)), dimensions, affine, SHORT) for start in starts
-    ]
+    numbers, first = (dimensions, affine), [_soft(start, len(dimensions)) for start in starts]
+    climbs = [climb(rows, each, *numbers, SHORT, penalty) for each in first]
     best = min(climbs, key=lambda mixture: mixture.icl)
-    return climb(rows, best.memberships, dimensions, affine, LONG)
+    return climb(rows, best.memberships, *numbers, LONG, penalty)
 
 
 def _with_own_dimensions(rows: Array, mixture: Mixture, affine: bool, largest: int) -> Mixture:
@@ -200,7 +215,12 @@ def _soft(labels: Labels, n_clusters: int) -> Array:
 
 
 def climb(
-    rows: Array, memberships: Array, dimensions: tuple[int, ...], affine: bool, steps: int
+    rows: Array,
+    memberships: Array,
+    dimensions: tuple[int, ...],
+    affine: bool,
+    steps: int,
+    penalty: float = PENALTY,
 ) -> Mixture:
     """Return the mixture after at most so many steps of EM from memberships (n, K)."""
     n, p = rows.shape
@@ -221,7 +241,7 @@ def climb(
         before = log_likelihood
     free = n_parameters(dimensions, p, affine=affine, shared=True)
     entropy = -float(xlogy(memberships, memberships).sum())
-    icl = -log_likelihood + 0.5 * PENALTY * free * np.log(n) + entropy
+    icl = -log_likelihood + 0.5 * penalty * free * np.log(n) + entropy
     return Mixture(memberships, dimensions, icl)
 
 

@@ -276,8 +276,13 @@ class Values:
         ),
     ] = None
     scale: Annotated[
-        bool, flag("--scale", "Scale each variable to mean 0 and standard deviation 1.")
-    ] = False
+        bool | None,
+        flag(
+            "--scale/--no-scale",
+            "Scale each variable to mean 0 and standard deviation 1. By default fit, select and "
+            "compare do if units differ.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -312,7 +317,7 @@ class ValuesOrPreset(Values):
             known_name(preset, PRESETS, "--preset")
         if self.kind is not None:
             known_name(self.kind, KINDS, "--kind")
-        excluded = {"--scale": self.scale, **excluded}
+        excluded = {"--scale": bool(self.scale), **excluded}
         typed = [name for name, was_typed in excluded.items() if was_typed]
         if preset and typed:
             raise ValueError(
@@ -336,8 +341,13 @@ class Clusters:
     """The options on what all methods take for a cluster."""
 
     affine: Annotated[
-        bool, flag("--affine", "Let each cluster have its own centre, away from the origin.")
-    ] = False
+        bool | None,
+        flag(
+            "--affine/--linear",
+            "Whether clusters have centres of their own, or pass through the origin; unless given, "
+            "fit chooses, and other commands take the origin.",
+        ),
+    ] = None
     seed: Seed = 0
 
 
@@ -367,7 +377,7 @@ class Search(Clusters):
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of `PSC` that these options set, by name."""
-        given = {"affine": self.affine, "random_state": self.seed}
+        given = {"affine": bool(self.affine), "random_state": self.seed}
         return given | without_none(max_components=self.max_dims)
 
 
@@ -464,7 +474,7 @@ def check_least(numbers: "Asked", least: int, option: str) -> None:
             raise ValueError(f"{option} {number} is out of range. Use {least} or more")
 
 
-def check_dims(dims: "Asked", *, affine: bool) -> None:
+def check_dims(dims: "Asked", *, affine: "bool | Auto") -> None:
     """Raise ValueError for a dimension of clusters below 1, or below 0 if they have centres."""
     try:
         check_least(dims, 0 if affine else 1, "--dims")

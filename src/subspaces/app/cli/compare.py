@@ -51,7 +51,7 @@ def compare(
         raise ValueError(
             "--dims auto only works with subspaces fit. Use 2, or one per cluster as 1,2,2"
         )
-    options.check_dims(dimensions, affine=shape.affine)
+    options.check_dims(dimensions, affine=bool(shape.affine))
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
     from subspaces.app.cli import _inputs
@@ -62,7 +62,10 @@ def compare(
     _inputs.refuse_gaps(
         table, source.data, "subspaces fit --imputed, which fills the missing values"
     )
-    table, _, further = _inputs.prepare_values(table, values)
+    may_scale = shape.affine is not False
+    table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
+    if preparation.taken_for:
+        note(preparation.taken_for)
     Said(table.notes, [*doubts, *further]).say()
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
@@ -71,7 +74,7 @@ def compare(
             dimensions,
             methods=chosen,
             labels=table.classes,
-            affine=shape.affine,
+            affine=bool(shape.affine),
             random_state=shape.seed,
             progress=step,
         )
