@@ -344,8 +344,8 @@ class Clusters:
         bool | None,
         flag(
             "--affine/--linear",
-            "Whether clusters have centres of their own, or pass through the origin; unless given, "
-            "fit chooses, and other commands take the origin.",
+            "Whether clusters have their own centres or pass through the origin. By default fit "
+            "chooses, and other commands use the origin.",
         ),
     ] = None
     seed: Seed = 0
