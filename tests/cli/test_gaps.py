@@ -364,3 +364,13 @@ def test_a_model_that_prepares_fills_in_the_units_of_its_samples(run, tmp_path):
     named = model.set_output(transform="pandas").impute(frame)
     pd.testing.assert_frame_equal(named, pd.DataFrame(filled, frame.index, frame.columns))
     assert np.median(np.abs(filled / raw - 1)[HOLES]) < 0.5
+
+
+@pytest.mark.parametrize("mark", ["-999", "<0.1"])
+def test_predict_knows_the_marks_of_missing_values_of_the_fit(run, gaps, tmp_path, mark):
+    marked = write(tmp_path / "marked.csv", np.where(HOLES, np.nan, UNION.data), mark)
+    fitted(run, marked, tmp_path / "r", "--missing", mark, "--no-page")
+    model = tmp_path / "r" / "model.npz"
+    ended = run("predict", model, marked, "--labels", "type")
+    assert ended.code == 0, ended.err
+    assert ended.out == run("predict", model, gaps, "--labels", "type").out

@@ -33,14 +33,15 @@ HALF = 0.5
 
 
 def read_input(
-    source: NewSamples, variables: Iterable[str] | None = None
+    source: NewSamples, variables: Iterable[str] | None = None, marks: Sequence[str] = ()
 ) -> tuple[Table, list[Message]]:
     """Return the table in a file and doubts about it; print its size, first names and gaps.
 
     variables: those of a model, for new samples of it; by default the table is one to learn from,
-    and has to have differences between samples, and some value of each variable.
+    and has to have differences between samples, and some value of each variable. marks: of missing
+    values, besides those that were typed.
     """
-    table, path = _read(source, variables), source.data
+    table, path = _read(source, variables, marks), source.data
     most_missing = source.drop_missing if isinstance(source, Source) else None
     if most_missing is not None:
         table = _with_enough_values(table, most_missing, source)
@@ -60,7 +61,7 @@ def read_input(
     return table, doubted
 
 
-def _read(source: NewSamples, variables: Iterable[str] | None) -> Table:
+def _read(source: NewSamples, variables: Iterable[str] | None, marks: Sequence[str]) -> Table:
     try:
         table = read_table(
             source.data,
@@ -68,7 +69,7 @@ def _read(source: NewSamples, variables: Iterable[str] | None) -> Table:
             labels=source.labels,
             ignore=source.ignored,
             variables=variables,
-            missing=source.marks,
+            missing=(*source.marks, *marks),
             sample_names=source.sample_names,
             ignore_text=source.ignore_text,
             drop_empty=source.drop_empty,
@@ -157,9 +158,11 @@ def _with_enough_values(table: Table, most: float, source: NewSamples) -> Table:
 
 
 def with_left_out(preparation: Preparation, table: Table, source: Source) -> Preparation:
-    """Return the preparation with the variables that were ignored or have too many gaps."""
-    ignored, dropped = list(source.ignored), list(table.left_out)
-    return replace(preparation, ignored=ignored or None, dropped=dropped or None)
+    """Return the preparation with what was left out, and the marks of missing values."""
+    ignored, dropped, marks = map(list, (source.ignored, table.left_out, source.marks))
+    return replace(
+        preparation, ignored=ignored or None, dropped=dropped or None, missing=marks or None
+    )
 
 
 def prepare_values(table: Table, values: Values) -> tuple[Table, Preparation, list[Message]]:

@@ -23,7 +23,7 @@ def predict(
 
     The columns are matched by name, in any order; those that the model does not
     know are left out (a column of classes: --labels). What fit did to the
-    values (--log, --scale, ...) is done to these too.
+    values (--missing, --log, --scale, ...) is done to these too.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def predict(
 
     fitted = _predicting.read_model(model)
     known = _predicting.variable_names(fitted)
-    table, doubts = _inputs.read_input(source, known)
+    table, doubts = _inputs.read_input(source, known, _predicting.marks(fitted))
     Said(table.notes, doubts).say()
     found = _predicting.predicted_columns(fitted, table)
     agreement = _results.agreement(table, found["cluster"])
