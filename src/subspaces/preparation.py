@@ -183,8 +183,8 @@ def in_raw_units(values: Array, preparation: Preparation) -> Array:
     A preparation that only scales variables is undone. Any other step loses something, such as what
     lay below the floor; then the values are returned unchanged.
     """
-    of_reading = {"ignored": None, "dropped": None, "missing": None}
-    if str(replace(preparation, **of_reading, centre=None, spread=None)):
+    read = replace(preparation, ignored=None, dropped=None, missing=None)
+    if str(replace(read, centre=None, spread=None)):
         return values
     values = values if preparation.spread is None else values * preparation.spread
     return values if preparation.centre is None else values + preparation.centre

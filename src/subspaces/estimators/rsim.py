@@ -137,5 +137,5 @@ class RSIM(SubspaceClusterer):
     def _check_size(self, n: int) -> None:
         if n > MOST_SAMPLES:
             fact = f"RSIM takes up to {MOST_SAMPLES} samples, and there are {n}."
-            fewer = Advice("use fewer samples", command="use another --method")
+            fewer = Advice("use fewer samples", command="use another method")
             raise ParameterError("X", fact, fewer)

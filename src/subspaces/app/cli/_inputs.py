@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from subspaces.app.cli._options import NewSamples, Source, Values
+from subspaces.app.cli._options import NewSamples, Source, Values, ValuesOrPreset
 from subspaces.app.cli._say import note
 from subspaces.app.preparation import learn_preparation
 from subspaces.app.tables import doubts, hold_counts, read_table
@@ -105,11 +105,13 @@ def _without_differences(table: Table) -> str:
 def refuse_gaps(table: Table, path: Path, instead: str) -> None:
     """Raise ValueError if a value is missing, for a command that needs every one.
 
-    instead: what to use, as the end of a sentence.
+    instead: what to use, as the end of a sentence, if no two variables are complete, or besides.
     """
     gap = first_gap(table)
     if gap is not None:
-        raise ValueError(f"{path}: {gap}, and all are needed here. Use {instead}")
+        complete = np.count_nonzero(~np.isnan(table.data).any(axis=0))
+        leave_out = "--drop-missing 0, which leaves out variables with gaps, or " * (complete > 1)
+        raise ValueError(f"{path}: {gap}, and all are needed here. Use {leave_out}{instead}")
 
 
 def _check_variables(table: Table, path: Path) -> None:
@@ -180,7 +182,9 @@ def prepare_values(table: Table, values: Values) -> tuple[Table, Preparation, li
         fact = (
             "The values look like counts of genes, of which deep samples and large counts decide."
         )
-        use_log = Advice("use --log, or subspaces fit --preset cells or --preset expression", "log")
+        presets = "--preset cells or --preset expression"
+        presets = presets if isinstance(values, ValuesOrPreset) else f"subspaces fit {presets}"
+        use_log = Advice(f"use --log, or {presets}", "log")
         found.append(Message("counts", fact, {}, (use_log,), "DataWarning"))
     if not values.scale:
         found += _holds_most(prepared) + _unlike_scales(prepared)

@@ -35,7 +35,7 @@ def note(text: str) -> None:
 
 
 def _in_window(text: str, stream: TextIO) -> str:
-    """Return a line wrapped to the window; files, pipes and texts of many lines stay as they are."""
+    """Return a line wrapped to the window; for a pipe, or of many lines, it stays as it is."""
     if "\n" in text or not stream.isatty():
         return text
     width = get_terminal_size((WORDS_WIDTH, 1)).columns
