@@ -286,10 +286,10 @@ def load_penguins() -> Bunch:
     Returns
     -------
     Bunch
-        ``data`` (344, 4), NaN if a value is missing; ``target`` (344,), the species as 0, 1, 2, and
-        ``target_names``, their names; ``island`` and ``sex`` (344,), the sex "" if it is not known;
-        ``sample_names`` (344,); ``variable_names`` (4,); ``frame``, the data as a pandas DataFrame,
-        or None if pandas is missing.
+        ``data`` (344, 4), NaN if a value is missing. ``target`` (344,), the species as 0, 1, 2, and
+        ``target_names``, their names. ``island`` and ``sex`` (344,), "" if the sex is not known.
+        ``sample_names`` (344,) and ``variable_names`` (4,). ``frame``, the data as a pandas
+        DataFrame, or None if pandas is missing.
 
     Notes
     -----

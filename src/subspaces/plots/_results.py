@@ -71,8 +71,8 @@ def candidates(model: Any, *, ax: Axes | None = None) -> Any:
     Parameters
     ----------
     model : fitted PSC
-        With "auto" for the number of clusters, their dimensions or their centre; of a Pipeline the
-        last step is drawn.
+        With "auto" for the number of clusters, their dimensions or their centre. If it is a
+        Pipeline, the last step is drawn.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 

@@ -36,7 +36,8 @@ from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
 
 # Charge for a parameter, in units of BIC's. From 1 to 2 it makes little difference on real tables.
-PENALTY = 1.25
+# With dimensions that are given the clusters are taken to be such Gaussians, and less will do.
+PENALTY, PENALTY_OF_GIVEN = 1.25, 0.5
 # Dimensions that all clusters of a first candidate have; then each cluster gets its own.
 COMMON = (0, 1, 2, 3, 5)
 # Mixtures of common dimensions that go on with dimensions of their own.
@@ -95,12 +96,13 @@ def of_number(rows: Array, settings: Settings, n_clusters: int) -> Iterator[Cand
         return
     models = (True, False) if is_auto(settings.affine) else (bool(settings.affine),)
     starts = dict(_starts(rows, settings, n_clusters, models))
+    penalty = _penalty(settings)
     for affine in models:
         labels = [start for name, start in starts.items() if affine or name != "means"]
         if not labels:
             continue
         mixtures = [
-            _best_climb(rows, labels, dimensions, affine)
+            _best_climb(rows, labels, dimensions, affine, penalty)
             for dimensions in _common_dimensions(rows, settings, n_clusters, affine)
         ]
         if not mixtures:
@@ -126,7 +128,8 @@ def searched(rows: Array, settings: Settings, candidate: Candidate) -> Candidate
     )
     with collect_warnings():
         labels = search_rows(rows, posed).labels
-    mixture = _best_climb(rows, [labels], candidate.dimensions, candidate.affine)
+    numbers = candidate.dimensions, candidate.affine
+    mixture = _best_climb(rows, [labels], *numbers, _penalty(settings))
     if is_auto(settings.n_components):
         mixture = _with_own_dimensions(rows, mixture, candidate.affine, settings.max_components)
     found = _of_mixture(mixture, candidate.affine)
@@ -165,14 +168,21 @@ def _common_dimensions(
     return [(r,) * n_clusters for r in tried if n_clusters * (r + 3) <= n]
 
 
+def _penalty(settings: Settings) -> float:
+    return PENALTY if is_auto(settings.n_components) else PENALTY_OF_GIVEN
+
+
 def _best_climb(
-    rows: Array, starts: Sequence[Labels], dimensions: tuple[int, ...], affine: bool
+    rows: Array,
+    starts: Sequence[Labels],
+    dimensions: tuple[int, ...],
+    affine: bool,
+    penalty: float,
 ) -> Mixture:
-    climbs = [
-        climb(rows, _soft(start, len(dimensions)), dimensions, affine, SHORT) for start in starts
-    ]
+    numbers, first = (dimensions, affine), [_soft(start, len(dimensions)) for start in starts]
+    climbs = [climb(rows, each, *numbers, SHORT, penalty) for each in first]
     best = min(climbs, key=lambda mixture: mixture.icl)
-    return climb(rows, best.memberships, dimensions, affine, LONG)
+    return climb(rows, best.memberships, *numbers, LONG, penalty)
 
 
 def _with_own_dimensions(rows: Array, mixture: Mixture, affine: bool, largest: int) -> Mixture:
@@ -200,7 +210,12 @@ def _soft(labels: Labels, n_clusters: int) -> Array:
 
 
 def climb(
-    rows: Array, memberships: Array, dimensions: tuple[int, ...], affine: bool, steps: int
+    rows: Array,
+    memberships: Array,
+    dimensions: tuple[int, ...],
+    affine: bool,
+    steps: int,
+    penalty: float = PENALTY,
 ) -> Mixture:
     """Return the mixture after at most so many steps of EM from memberships (n, K)."""
     n, p = rows.shape
@@ -221,7 +236,7 @@ def climb(
         before = log_likelihood
     free = n_parameters(dimensions, p, affine=affine, shared=True)
     entropy = -float(xlogy(memberships, memberships).sum())
-    icl = -log_likelihood + 0.5 * PENALTY * free * np.log(n) + entropy
+    icl = -log_likelihood + 0.5 * penalty * free * np.log(n) + entropy
     return Mixture(memberships, dimensions, icl)
 
 

@@ -171,7 +171,7 @@ def axes_to_see(settings: Settings, numbers: Sequence[int]) -> int:
     """Return the number of leading axes of a wide table; subspaces of given dimensions fit in."""
     if is_auto(settings.n_components) or not numbers:
         return AXES
-    return max(AXES, numbers[-1] * (int(np.max(settings.n_components)) + 1))
+    return max(AXES, numbers[0] * (int(np.max(settings.n_components)) + 1))
 
 
 def best_of_each_number(found: Sequence[Candidate]) -> list[Candidate]:
