@@ -136,7 +136,7 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["select"], "all are needed here. Use --drop-missing 0, which leaves out"),
+        (["select"], "all are needed here. Use subspaces fit with --clusters 2"),
         (["compare", "--clusters", 2], "all are needed here. Use subspaces fit --imputed"),
         (
             ["fit", "--clusters", 2, "--dims", "auto"],
@@ -374,3 +374,9 @@ def test_predict_knows_the_marks_of_missing_values_of_the_fit(run, gaps, tmp_pat
     ended = run("predict", model, marked, "--labels", "type")
     assert ended.code == 0, ended.err
     assert ended.out == run("predict", model, gaps, "--labels", "type").out
+
+
+def test_variables_are_left_out_for_their_gaps_only_if_others_are_complete(fails, tmp_path):
+    holes = HOLES & (np.arange(10) > 4)
+    path = write(tmp_path / "t.csv", np.where(holes, np.nan, UNION.data))
+    assert "Use --drop-missing 0, which leaves out" in fails("select", path, "--labels", "type")

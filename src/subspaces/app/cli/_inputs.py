@@ -109,7 +109,7 @@ def refuse_gaps(table: Table, path: Path, instead: str) -> None:
     """
     gap = first_gap(table)
     if gap is not None:
-        complete = np.count_nonzero(~np.isnan(table.data).any(axis=0))
+        complete = int(np.count_nonzero(~np.isnan(table.data).any(axis=0)))
         leave_out = "--drop-missing 0, which leaves out variables with gaps, or " * (complete > 1)
         raise ValueError(f"{path}: {gap}, and all are needed here. Use {leave_out}{instead}")
 
@@ -165,6 +165,12 @@ def with_left_out(preparation: Preparation, table: Table, source: Source) -> Pre
     return replace(
         preparation, ignored=ignored or None, dropped=dropped or None, missing=marks or None
     )
+
+
+def say_preparation(preparation: Preparation) -> None:
+    """Print what was done to the values, if anything was."""
+    if str(preparation):
+        note(f"Prepared: {preparation}.")
 
 
 def prepare_values(table: Table, values: Values) -> tuple[Table, Preparation, list[Message]]:
