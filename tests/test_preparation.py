@@ -1,7 +1,12 @@
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits, load_iris, load_wine
 
+from subspaces import PSC
 from subspaces.app.preparation import learn_preparation
+from subspaces.datasets import load_penguins
 from subspaces.named_table import Table
 from subspaces.preparation import (
     Preparation,
@@ -9,6 +14,7 @@ from subspaces.preparation import (
     in_raw_units,
     prepare,
 )
+from subspaces.psc.doubts import differ_in_units
 from subspaces.runtime.serialise import fits as is_of_type
 from tests.warned import refuses
 
@@ -166,3 +172,48 @@ def test_what_was_left_out_does_not_change_the_units_of_an_answer():
         np.testing.assert_allclose(raw, [[6.0, -98.0], [21.0, 2.0]])
     many = Preparation(("x",), dropped=list("abcdefg"))
     assert str(many) == "a, b, c, d, e and 2 more left out for missing values"
+
+
+def pixels():
+    return load_digits().data[:, :32]
+
+
+def genes():
+    """Raw intensities of more genes than there are units."""
+    return np.exp(np.random.default_rng(0).normal(3, 2, size=(30, 150)))
+
+
+def axes():
+    return np.random.default_rng(0).normal(size=(400, 6)) * np.geomspace(1, 1000, 6)
+
+
+@pytest.mark.parametrize(
+    ("make", "differ"),
+    [
+        (lambda: load_wine().data, True),
+        (lambda: load_penguins().data, True),  # with missing values
+        (lambda: load_iris().data, False),
+        (pixels, False),
+        (genes, False),
+        (axes, False),
+        (lambda: 9 * np.geomspace(1, 1000, 6) + axes(), True),
+        (lambda: np.ones((5, 3)), False),
+    ],
+)
+def test_units_differ_by_one_rule(make, differ):
+    X = make()
+    assert differ_in_units(X) is differ
+    assert differ_in_units(X[:, ::-1]) is differ
+    spread = np.nanstd(X, axis=0)
+    assert not differ_in_units(X / np.where(spread > 0, spread, 1.0))
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_psc_warns_of_units_that_differ_and_never_scales(scaled):
+    X = load_wine().data / (load_wine().data.std(axis=0) if scaled else 1.0)
+    model = PSC(2, n_components=2, affine=True, n_init=1, random_state=0)
+    with warnings.catch_warnings(record=True, action="always"):
+        model.fit(X)
+    codes = [each.code for each in model.record_.warned]
+    assert codes.count("unlike_scales") == (not scaled)
+    np.testing.assert_allclose(model.cluster_means_[0], X[model.labels_ == 0].mean(axis=0))

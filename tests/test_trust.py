@@ -288,3 +288,27 @@ def test_a_variable_that_a_half_lacks_is_left_out_of_the_split():
     rare[7, :8] = np.nan
     with pytest.raises(ValueError, match="one half of the samples lacks"):
         stability(model, rare, n_resamples=3, random_state=0)
+
+
+def test_halves_take_over_what_a_fitted_model_chose():
+    X = make_subspaces([60, 60], 6, [1, 1], noise=0.1, random_state=0).data
+    model = PSC(n_components="auto", affine="auto", max_components=2, random_state=0).fit(X)
+    chosen = {"n_components": model.n_components_.tolist(), "affine": model.affine_}
+    given = PSC(model.n_clusters_, **chosen, max_components=2, random_state=0)
+    first, second = (stability(each, X, n_resamples=3, random_state=0) for each in (model, given))
+    np.testing.assert_array_equal(first.per_resample, second.per_resample)
+    assert model.n_components == "auto"
+
+
+def test_there_is_no_second_verdict_on_one_group_or_several():
+    """Halves agree on where to cut one plane, and the automatic choice has seen that it is one."""
+    random = np.random.default_rng(7)
+    X = 5.0 * random.normal(size=(120, 2)) @ random.normal(size=(2, 15))
+    X += random.normal(size=(120, 15))
+    model = PSC(3, n_init=3, random_state=0).fit(X)
+    doubted = stability(model, X, n_resamples=3, random_state=0)
+    assert doubted.conclusion.code == "one_subspace"
+    model.selection_ = {"against_one": {"gain": 50.0, "standard_error": 1.0, "p_value": None}}
+    found = stability(model, X, n_resamples=3, random_state=0)
+    assert found.conclusion.code == "solid"
+    np.testing.assert_array_equal(found.per_resample, doubted.per_resample)

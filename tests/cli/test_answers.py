@@ -65,7 +65,7 @@ WORDS = [
     ([*FIT, "--method", "KMeans"], "subspaces compare"),
     ([*FIT, "--method", "SSC", "--variables", "2"], "--variables is not for --method SSC. Use"),
     ([*FIT, "--dims", "1,2,3"], "--dims has 3 numbers for --clusters 2. Use one for all"),
-    ([*FIT, "--max-dims", "5"], "--max-dims is for --dims auto"),
+    ([*FIT, "--dims", "1", "--max-dims", "5"], "--max-dims is for --dims auto"),
     ([*FIT, "--labels", "type", "--classes", "data.csv"], "--labels and --classes exclude"),
     ([*FIT, "--labels", "type", "--ignore", "a,type"], "--labels and --ignore both name type"),
     (["fit", "data.csv", "--clusters", "0", "--out", "there"], "--clusters 0 is out of range. Use"),
@@ -260,16 +260,18 @@ def test_equal_samples_are_refused(fails, tmp_path):
         assert "all samples are equal, so there" in fails(command[0], path, *command[1:])
 
 
-def test_variables_of_unlike_scale_are_told(run, union_file, tmp_path):
-    said = "Use --scale unless all have one unit"
-    assert said not in run("select", union_file, "--labels", "type", "--max-clusters", 2).err
-    random = np.random.default_rng(0)
-    rows = random.normal(size=(30, 4)) * [1, 5, 50, 200]
+def test_variables_of_unlike_scale_are_scaled_to_be_clustered_and_told_for_a_pca(run, tmp_path):
+    rows = 9 + np.random.default_rng(0).normal(size=(30, 4)) * [1, 5, 50, 200]
     lines = [f"s{i}," + ",".join(f"{v:.4f}" for v in row) for i, row in enumerate(rows)]
     (tmp_path / "t.csv").write_text("\n".join(["name,a,b,c,d", *lines]))
     asked = ["select", tmp_path / "t.csv", "--max-clusters", 2]
-    assert said in run(*asked).err
-    assert said not in run(*asked, "--scale").err
+    by_rule, scaled, raw = (run(*asked, *more) for more in ([], ["--scale"], ["--no-scale"]))
+    assert by_rule.out == scaled.out != raw.out
+    assert "--no-scale" in by_rule.err
+    assert "--no-scale" not in scaled.err + raw.err
+    asked = ["influence", tmp_path / "t.csv", "--dims", 1]
+    assert "Use --scale" in run(*asked).err
+    assert "Use --scale" not in run(*asked, "--scale").err + run(*asked, "--no-scale").err
 
 
 def test_the_options_of_a_group_are_those_of_the_command():

@@ -84,7 +84,7 @@ def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
     assert "Use a larger --max-dims" in ended.err
     refused = fails(*fit, "--clusters", 2, "--max-clusters", 5)
     assert "--max-clusters is for --clusters auto. Use --clusters auto" in refused
-    assert "--max-dims is for --dims auto" in fails(*fit, "--clusters", 2, "--max-dims", 5)
+    assert "--max-dims is for --dims auto" in fails(*fit, "--dims", 2, "--max-dims", 5)
     assert "--max-dims is for --dims auto" in fails("select", union_file, "--max-dims", 5)
 
 

@@ -1,5 +1,6 @@
 import csv
 import errno
+import io
 import json
 import re
 import sys
@@ -154,15 +155,15 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
         (["--clusters", 2, "--dims", "x"], "--dims 'x' is not a number"),
         (["--clusters", 3, "--dims", "1,2"], "--dims has 2 numbers for --clusters 3"),
         (["--clusters", "auto", "--dims", "1,2"], "--dims has 2 numbers for --clusters auto"),
-        (["--clusters", 99], "--clusters 99 is out of range for 40 samples. Use 1 to 13"),
+        (["--clusters", 99], "--clusters 99 is out of range for 40 samples"),
         (["--clusters", 2, "--variables", 9], "--variables 9 is out of range for 5 variables"),
         (["--clusters", 2, "--method", "PCS"], "--method PCS is unknown. Use PSC, KSubspaces"),
         (["--clusters", 2, "--method", "KMeans"], "KMeans leaves no model"),
         (
-            ["--clusters", 2, "--dims", -1],
+            ["--clusters", 2, "--dims", -1, "--linear"],
             "--dims -1 is out of range. Use 1 or more, or 0 with --affine for clusters that are",
         ),
-        (["--clusters", 2, "--dims", -1, "--affine"], "--dims -1 is out of range. Use 0 or more"),
+        (["--clusters", 2, "--dims", -1], "--dims -1 is out of range. Use 0 or more"),
         (
             ["--clusters", 2, "--level", 0.1],
             "Use it with subspaces pca (see: subspaces fit --help)",
@@ -173,7 +174,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
         (["--clusters", 2, "--top-variables", 6], "--top-variables 6 is out of range"),
         (["--clusters", 2, "--log"], "Logarithms need values from 0 up"),
         (["--clusters", 2, "--seed", "-1"], "(see: subspaces fit --help)"),
-        ([], "Missing option '--clusters' (see: subspaces fit --help)"),
+        (["--dims", 2, "--max-dims", 3], "--max-dims is for --dims auto"),
     ],
 )
 def test_a_bad_request_is_one_line_and_leaves_nothing(
@@ -574,7 +575,7 @@ def test_a_fit_prints_twelve_lines_of_words_and_narrow_tables(run, monkeypatch, 
     frame["kind"] = [f"a class with a rather long name {i % 14}" for i in range(150)]
     frame.to_csv(tmp_path / "t.csv", index=False)
     ended = run("fit", tmp_path / "t.csv", "--labels", "kind", "--clusters", 14, "--no-page",
-                "--out", tmp_path / "r")  # fmt: skip
+                "--linear", "--dims", 1, "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
     assert len(words_printed(ended)) <= 12
     assert ended.err.count("Note: ") <= 3
@@ -587,12 +588,12 @@ def test_a_fit_prints_twelve_lines_of_words_and_narrow_tables(run, monkeypatch, 
 def test_an_axis_that_is_the_mean_level_is_told(run, tmp_path):
     path = write_levels(tmp_path / "t.csv")
     fit = ["fit", path, "--clusters", 2, "--no-stability", "--force", "--out", tmp_path / "r"]
-    ended = run(*fit, "--no-page")
+    ended = run(*fit, "--no-page", "--linear", "--dims", 1)
     assert "holds more than 99 % of the sum of squares" in ended.err
     assert "Use --affine" in ended.err
     assert {"far_mean", "mean_level"} <= codes_in(tmp_path / "r")
     assert "mean level" not in ended.err  # the same advice
-    run(*fit, "--affine", "--no-page")
+    run(*fit, "--no-page")
     assert not {"far_mean", "mean_level"} & codes_in(tmp_path / "r")
 
 
@@ -608,8 +609,6 @@ def test_how_far_to_trust_the_clusters_is_said_everywhere(run, union_file, tmp_p
     ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--out", out)
     assert ended.code == 0, ended.err
     summary = json.loads((out / "summary.json").read_text())
-    assumed = summary["assumed"]["verdict"]
-    assert assumed.startswith("Dimension 1 was assumed")
     means, steady = summary["means_or_directions"], summary["stability"]
     assert 0.5 <= means["agreement"] <= 0.8
     assert means["grade"] in ("doubtful", "no")
@@ -617,14 +616,13 @@ def test_how_far_to_trust_the_clusters_is_said_everywhere(run, union_file, tmp_p
     assert steady["stability"] > 0.9
     assert steady["grade"] == "sure"
     lines = ended.out.splitlines()
-    assert lines[-4:-1] == [steady["verdict"], means["verdict"], assumed]
+    assert lines[-3:-1] == [steady["verdict"], means["verdict"]]
     assert "between" not in ended.out
     assert "between_clusters" not in summary
     again = tmp_path / "again.html"
     assert run("report", out / "model.npz", "--out", again).code == 0
     for page in ((out / "report.html").read_text(), again.read_text()):
         assert means["verdict"] in page
-        assert assumed in page
         assert steady["verdict"] in page
 
 
@@ -645,6 +643,16 @@ def test_no_dimension_is_assumed_where_another_cannot_be_chosen(
     ended = run(*fit, tmp_path / "r", *arguments)
     assert ended.code == 0, ended.err
     assert "assumed" not in ended.document
+
+
+def test_with_sparse_loadings_the_dimension_is_assumed_and_said(run, union_file, tmp_path):
+    fit = ["fit", union_file, "--labels", "type", "--no-page", "--no-stability"]
+    ended = run(*fit, "--clusters", 2, "--variables", 3, "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert summary["assumed"]["code"] == "assumed_dimension"
+    assert summary["assumed"]["verdict"] in ended.out
+    assert (summary["n_components"], summary["affine"]) == (1, False)
 
 
 def test_clusters_that_split_equal_samples_are_not_solid(run, tmp_path):
@@ -675,7 +683,7 @@ def test_stability_is_skipped_on_demand_and_counted_where_time_is_short(
 
 def test_halves_that_are_too_small_are_said_to_be(run, union_file, tmp_path):
     ended = run("fit", union_file, "--labels", "type", "--clusters", 12, "--no-page", "--json",
-                "--out", tmp_path / "r")  # fmt: skip
+                "--dims", 1, "--linear", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
     assert ended.document["stability"]["code"] == "unmeasured"
     assert "too few for --clusters 12 of --dims 1" in ended.document["stability"]["verdict"]
@@ -686,39 +694,47 @@ def test_what_is_doubtful_about_stability_is_said_with_it(run, tmp_path):
     X = np.random.default_rng(0).normal(size=(60, 4)) * [30, 20, 1, 1]
     np.savez(tmp_path / "data.npz", X=X)
     ended = run("fit", tmp_path / "data.npz", "--clusters", 2, "--no-page", "--json",
-                "--out", tmp_path / "r")  # fmt: skip
+                "--dims", 1, "--linear", "--out", tmp_path / "r")  # fmt: skip
     said = ended.document["stability"]["verdict"]
     assert ended.document["stability"]["grade"] == "doubtful"
     assert "a single subspace fits" in said
     assert said.endswith("or try --clusters auto.")
 
 
-def test_halves_do_not_choose_again_what_was_left_open(run, monkeypatch, union_file, tmp_path):
-    asked = []
-
-    def watched(estimator, X, **options):
-        asked.append(estimator.get_params())
-        return subspaces.diagnostics.stability(estimator, X, n_resamples=1, **options)
-
-    monkeypatch.setattr("subspaces.app.cli._trust.stability", watched)
-    ended = run("fit", union_file, "--labels", "type", "--clusters", "auto", "--dims", "auto",
-                "--max-clusters", 3, "--no-page", "--json", "--out", tmp_path / "r")  # fmt: skip
-    assert ended.code == 0, ended.err
-    assert asked[0]["n_clusters"] == 2
-    assert asked[0]["n_components"] == [1, 1]
-
-
-def test_the_margin_of_a_choice_is_printed(run, union_file, tmp_path):
+def test_a_table_and_nothing_else_is_fitted_automatically(run, union_file, tmp_path):
     out = tmp_path / "r"
-    ended = run("fit", union_file, "--labels", "type", "--clusters", "auto", "--max-clusters", 3,
-                "--no-stability", "--out", out)  # fmt: skip
+    ended = run("fit", union_file, "--labels", "type", "--no-stability", "--out", out)
     assert ended.code == 0, ended.err
-    said = json.loads((out / "summary.json").read_text())["selection"]["verdict"]
-    assert re.fullmatch(
-        r"2 clusters\. 3 are .* \(difference [\d.]+, standard error [\d.]+\)\.", said
+    summary = json.loads((out / "summary.json").read_text())
+    asked = {name: summary[name] for name in ("n_clusters", "n_components", "affine")}
+    assert asked == dict.fromkeys(asked, "auto")
+    assert summary["adjusted_rand"] == 1.0
+    chosen = summary["selection"]
+    assert (chosen["grade"], [each["n_clusters"] for each in chosen["answers"]]) == (
+        "sure",
+        [2, 3, 4],
     )
-    assert f"Chosen: {said}" in ended.out.splitlines()
-    assert said in (out / "report.html").read_text()
+    assert max(chosen["n_clusters"]) == 8  # 10, less those that 40 samples are too few for
+    lines = ended.out.splitlines()
+    assert f"Chosen: {chosen['fact']}" in lines
+    [named] = [line for line in lines if line.startswith("Worth a look: ")]
+    assert re.findall(r"--clusters \d+", named) == [f"--clusters {k}" for k in (2, 3, 4)]
+    assert "--clusters 2 (this one" in named
+    assert chosen["fact"] in (out / "report.html").read_text()
+
+
+@pytest.mark.parametrize("options", [["--clusters", 3], ["--linear"], ["--dims", 1, "--affine"]])
+def test_what_is_given_stays_and_the_rest_is_chosen(run, union_file, tmp_path, options):
+    fit = ["fit", union_file, "--labels", "type", "--no-stability", "--no-page", "--json"]
+    asked = run(*fit, *options, "--max-dims" if "--dims" not in options else "--seed", 2,
+                "--out", tmp_path / "r")  # fmt: skip
+    assert asked.code == 0, asked.err
+    model = subspaces.load(tmp_path / "r" / "model.npz")
+    given = {"n_clusters": 3 if "--clusters" in options else "auto"}
+    given["n_components"] = 1 if "--dims" in options else "auto"
+    given["affine"] = "--affine" in options if len(options) != 2 else "auto"
+    assert {name: model.get_params()[name] for name in given} == given
+    assert asked.document["selection"]["answers"]
 
 
 def test_all_that_was_done_to_the_values_is_said_everywhere(run, tmp_path):
@@ -765,19 +781,41 @@ def test_columns_left_out_are_told_everywhere(run, tmp_path):
     assert message in (tmp_path / "r" / "report.html").read_text()
 
 
-def test_doubts_about_the_table_are_on_the_page_and_in_the_summary(run, tmp_path):
-    pytest.importorskip("plotly")
-    rows = np.random.default_rng(0).normal(size=(30, 4)) * [1, 5, 50, 200]
+def write_units(path):
+    rows = 9 + np.random.default_rng(0).normal(size=(30, 4)) * [1, 5, 50, 200]
     lines = [f"s{i}," + ",".join(f"{v:.4f}" for v in row) for i, row in enumerate(rows)]
-    (tmp_path / "t.csv").write_text("\n".join(["name,a,b,c,d", *lines]))
-    ended = run(
-        "fit", tmp_path / "t.csv", "--clusters", 2, "--no-stability", "--out", tmp_path / "r"
-    )
+    path.write_text("\n".join(["name,a,b,c,d", *lines]))
+    return path
+
+
+def test_variables_of_different_units_are_scaled_and_that_is_said_everywhere(run, tmp_path):
+    pytest.importorskip("plotly")
+    path, out = write_units(tmp_path / "t.csv"), tmp_path / "r"
+    ended = run("fit", path, "--clusters", 2, "--no-stability", "--out", out)
     assert ended.code == 0, ended.err
-    message = "Use --scale unless all have one unit"
-    assert ended.err.count(message) == 1
-    assert message in json.loads((tmp_path / "r" / "summary.json").read_text())["warnings"][0]
-    assert message in (tmp_path / "r" / "report.html").read_text()
+    summary = json.loads((out / "summary.json").read_text())
+    assert "--no-scale" in summary["taken_for"]
+    assert ended.out.splitlines()[0] == summary["taken_for"]
+    assert summary["taken_for"] in (out / "report.html").read_text()
+    assert "unlike_scales" not in codes_in(out)
+    asked = run("fit", path, "--clusters", 2, "--scale", "--no-stability", "--out", tmp_path / "s")
+    assert asked.code == 0, asked.err
+    frames = [pd.read_csv(folder / "labels.csv") for folder in (out, tmp_path / "s")]
+    pd.testing.assert_frame_equal(*frames)
+    ended = run("predict", out, path)
+    assert [row["cluster"] for row in csv.DictReader(io.StringIO(ended.out))] == [
+        str(label) for label in frames[0]["cluster"]
+    ]
+
+
+@pytest.mark.parametrize("option", ["--no-scale", "--linear"])
+def test_units_are_kept_on_demand_and_if_the_origin_counts(run, tmp_path, option):
+    path, out = write_units(tmp_path / "t.csv"), tmp_path / "r"
+    ended = run("fit", path, "--clusters", 2, option, "--no-stability", "--no-page", "--out", out)
+    assert ended.code == 0, ended.err
+    assert json.loads((out / "summary.json").read_text())["preparation"] == ""
+    assert ("unlike_scales" in codes_in(out)) == (option == "--linear")
+    assert ("Use --scale" in ended.err) == (option == "--linear")
 
 
 def test_a_sample_without_a_class_is_left_out_of_the_comparison(run, union_file, tmp_path):

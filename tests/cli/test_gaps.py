@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from subspaces import PSC, load
-from subspaces.app.cli._trust import Trust, with_assumed_dimension
 from subspaces.app.preparation import learn_preparation
 from subspaces.app.tables import read_table
 from subspaces.datasets import make_proteomics, make_subspaces
@@ -67,19 +65,12 @@ def test_a_table_with_gaps_is_clustered_and_says_what_is_missing(run, gaps, tmp_
     assert "Values missing" in page
 
 
-def test_the_dimension_that_was_assumed_is_told_with_gaps_too(run, gaps, tmp_path):
-    ended = run("fit", gaps, "--labels", "type", "--clusters", 2, "--no-stability", "--no-page",
+def test_everything_is_chosen_with_gaps_too(run, gaps, tmp_path):
+    ended = run("fit", gaps, "--labels", "type", "--no-stability", "--no-page", "--json",
                 "--out", tmp_path / "r")  # fmt: skip
-    assert "Dimension 1 was assumed" in ended.out
-    assert "Compare the stability of --dims 1, 2 and 3." in ended.out  # every variable has gaps
-
-
-def test_variables_without_gaps_are_advised_where_most_have_none(gaps):
-    table = read_table(gaps, labels="type")
-    values = np.where(np.arange(table.data.shape[1]) < 7, 1.0, table.data)
-    trust = with_assumed_dimension(Trust({}, None), 2, replace(table, data=values))
-    said = trust.found["assumed"]["verdict"]
-    assert said.endswith("or use --dims auto --drop-missing 0.")
+    assert ended.code == 0, ended.err
+    assert ended.document["selection"]["answers"]
+    assert ended.document["adjusted_rand"] > 0.9
 
 
 def test_a_model_file_places_samples_with_gaps(run, gaps, tmp_path):
@@ -138,11 +129,6 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
     [
         (["select"], "all are needed here. Use subspaces fit with --clusters 2"),
         (["compare", "--clusters", 2], "all are needed here. Use subspaces fit --imputed"),
-        (
-            ["fit", "--clusters", 2, "--dims", "auto"],
-            "--dims cannot be chosen from",
-        ),
-        (["fit", "--clusters", "auto"], "Run fit with several numbers and compare their stability"),
         (
             ["fit", "--clusters", 2, "--preset", "expression"],
             "subspaces fit --log --imputed",

@@ -259,7 +259,7 @@ def test_doubts_name_options(run, tmp_path):
 
 
 def test_what_the_table_lacks_is_a_note_once(run, tmp_path):
-    X = simulated() * np.geomspace(1, 1000, 30)
+    X = (9 + simulated()) * np.geomspace(1, 1000, 30)
     path = write_frame(tmp_path / "t.csv", frame_of(X))
     ended = run("pca", path, "--no-page", "--json", "--out", tmp_path / "r")
     assert ended.err.count("--scale") == 1

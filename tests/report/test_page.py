@@ -204,9 +204,14 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     page = render(model)
     words = "Left open, and chosen here: the number of clusters and their dimensions."
     assert words in section(page, "choice")
-    curve, ring = figures_of(page)["candidates"]["data"]
-    assert numbers(curve["x"]) == [1, 2, 3]
-    assert numbers(ring["x"]) == [len(model.subspaces_)]
+    traces = {each["name"]: each for each in figures_of(page)["candidates"]["data"]}
+    planes = traces["dimension 2, through the origin"]
+    assert planes["x"] == [2, 3]
+    assert min(planes["y"]) == 0.0
+    assert traces["chosen"]["x"] == [len(model.subspaces_)]
+    assert traces["worth a look"]["x"] == [3]
+    answers = section(page, "choice").partition("<ul>")[2]
+    assert answers.startswith("<li><strong>2 clusters: dimension 2, through the origin (chosen)")
     fixed = PSC(2, n_components="auto", **settings).fit(union.data)
     assert "chosen here: their dimensions" in section(render(fixed), "choice")
 
@@ -361,7 +366,7 @@ def test_the_margin_of_a_choice_is_shown(union):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = PSC("auto", n_components=2, **settings).fit(union.data)
-    model.selection_ = {**model.selection_, "verdict": "2 clusters. 1 is nearly as good."}
+    model.selection_ = {**model.selection_, "fact": "2 clusters. 1 is nearly as good."}
     assert "2 clusters. 1 is nearly as good." in section(render(model), "choice")
 
 

@@ -25,11 +25,13 @@ from subspaces._types import (
 from subspaces.data.validation import count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.estimators.psc import with_choices
 from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID
 from subspaces.messages import Advice, DataWarning, Grade, ParameterError, Verdict
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
-from subspaces.psc.auto import cuts_a_continuum, is_rather_one
+from subspaces.psc.auto import cuts_a_continuum
+from subspaces.psc.choice import is_rather_one
 from subspaces.psc.result import Clusters
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
@@ -148,7 +150,8 @@ def stability(
     variables and columns of unequal scale can make halves agree without any clusters: if one
     subspace describes the samples better than the clusters of either half do, the verdict is
     "doubtful" (`PSC` and `KSubspaces`). Mean profiles that cut a cloud without gaps agree, too: if
-    one subspace of K - 1 dimensions is about as likely as K means, the verdict is "doubtful".
+    one subspace of K - 1 dimensions is about as likely as K means, the verdict is "doubtful". A
+    fitted model that chose its number of clusters has been compared with one group already.
 
     A variable without a value in one of the halves is left out of that split, and a warning counts
     such variables. With missing cells a fit takes several times as long: ten splits of 80 samples
@@ -157,7 +160,8 @@ def stability(
     Parameters
     ----------
     estimator : clusterer with ``predict``
-        Fitted anew; the one given is not changed.
+        Fitted anew; the one given is not changed. What a fitted one chose for "auto", both halves
+        take over; an unfitted one chooses in each half.
     X : array-like of shape (n, p)
         Samples in rows.
     n_resamples : int, default 10
@@ -189,6 +193,8 @@ def stability(
     """
     matrix = samples_of(estimator, X, min_samples=4).rows
     warn_of_copies(matrix)
+    compared = (getattr(estimator, "selection_", None) or {}).get("against_one") is not None
+    estimator = with_choices(estimator) if hasattr(estimator, "labels_") else estimator
     n_resamples = as_count(n_resamples, "n_resamples", low=1)
     budget = np.inf if budget_s is None else as_real(budget_s, "budget_s", low=0.0)
     random, began = check_random_state(random_state), monotonic()
@@ -222,10 +228,10 @@ def stability(
         )
     mean, k_means = float(np.mean(agreement)), float(np.mean(by_means))
     instead = ""
-    if isinstance(estimator, PSC | KSubspaces) and round(mean, 2) >= DOUBTFUL:
+    if isinstance(estimator, PSC | KSubspaces) and not compared and round(mean, 2) >= DOUBTFUL:
         some = np.concatenate(halves)[:ENOUGH]
         parts = [
-            (Clusters(each[some], model.subspaces_, bool(model.affine)), whole[some])
+            (Clusters(each[some], model.subspaces_, _has_centres(model)), whole[some])
             for model, each in zip(models, labels, strict=True)
         ]
         instead = _doubt_about(parts)
@@ -349,6 +355,11 @@ def _finds_means(estimator: Estimator) -> bool:
         return True
     has_centres = bool(getattr(estimator, "affine", False))
     return has_centres and not np.any(getattr(estimator, "n_components", 1))
+
+
+def _has_centres(model: Any) -> bool:
+    """Whether the clusters of a fitted model have centres of their own, chosen or given."""
+    return bool(getattr(model, "affine_", model.affine))
 
 
 def _last_step(estimator: Estimator) -> Any:

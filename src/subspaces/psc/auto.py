@@ -344,21 +344,6 @@ def is_exact(clusters: Clusters, X: Array) -> bool:
     return worst <= EXACT * float(np.sum(X**2))
 
 
-def is_rather_one(clusters: Clusters, X: Array) -> bool:
-    """Whether samples are likelier under one subspace than under the clusters they are given to.
-
-    False where a cluster is too small to tell.
-    """
-    dimensions = clusters.dimensions
-    sizes = clusters.partition.sizes
-    if len(dimensions) == 1 or np.any(sizes < np.add(dimensions, 2)):
-        return False
-    worse, _ = choosing.against_one_subspace(
-        X, clusters.labels, dimensions, min(dimensions), clusters.affine
-    )
-    return bool(worse.sum() <= 0.0)
-
-
 def cuts_a_continuum(clusters: Clusters, X: Array) -> bool:
     """Whether clusters that are mean profiles may be parts of one cloud without gaps.
 

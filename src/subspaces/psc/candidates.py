@@ -34,6 +34,7 @@ from subspaces.psc.dense import search_rows
 from subspaces.psc.settings import Settings, is_auto
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
+from subspaces.subspace import centre_of, principal_axes
 
 # Charge for a parameter, in units of BIC's. From 1 to 2 it makes little difference on real tables.
 # With dimensions that are given the clusters are taken to be such Gaussians, and less will do.
@@ -144,9 +145,9 @@ def _starts(
     if np.ndim(dimension) == 0:
         k_means = KMeans(n_clusters, n_init=3, random_state=settings.random_state)
         yield "means", k_means_labels(rows, k_means)
-    if is_auto(dimension):
-        dimension = min(2, rows.shape[1] - 1)
     for affine in models:
+        if is_auto(settings.n_components):
+            dimension = min(2, _rank(rows, affine) - 1)
         if np.max(dimension) + affine < 1 or len(rows) < n_clusters * (np.max(dimension) + 3):
             continue
         posed = replace(
@@ -159,13 +160,17 @@ def _starts(
 def _common_dimensions(
     rows: Array, settings: Settings, n_clusters: int, affine: bool
 ) -> list[tuple[int, ...]]:
-    n, p = rows.shape
     if not is_auto(settings.n_components):
         given = np.broadcast_to(settings.n_components, n_clusters)
         return [tuple(int(r) for r in given)]
-    most = min(settings.max_components, p - 1)
+    most = min(settings.max_components, _rank(rows, affine) - 1)
     tried = [r for r in COMMON if (r > 0 or affine) and r <= most]
-    return [(r,) * n_clusters for r in tried if n_clusters * (r + 3) <= n]
+    return [(r,) * n_clusters for r in tried if n_clusters * (r + 3) <= len(rows)]
+
+
+def _rank(rows: Array, affine: bool) -> int:
+    """Return the rank of rows (n, p), from their mean if ``affine``: repeated rows lower it."""
+    return principal_axes(rows - centre_of(rows, affine)).rank
 
 
 def _penalty(settings: Settings) -> float:

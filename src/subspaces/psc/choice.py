@@ -23,6 +23,7 @@ from subspaces.psc.candidates import AXES, Candidate, leading_axes, of_number, s
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.incomplete import filled_in
 from subspaces.psc.one_group import one_group_p_value
+from subspaces.psc.result import Clusters
 from subspaces.psc.settings import Settings, is_auto
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
@@ -182,8 +183,8 @@ def best_of_each_number(found: Sequence[Candidate]) -> list[Candidate]:
     return list(best.values())
 
 
-def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
-    """Compare a candidate with one group of samples."""
+def against_one_subspace(rows: Array, candidate: Candidate) -> AgainstOne:
+    """Compare a candidate with one subspace, by the likelihood of the samples."""
     seen, k = leading_axes(rows, JUDGED_AXES), candidate.n_clusters
     worse, _ = choosing.against_one_subspace(
         seen,
@@ -193,7 +194,12 @@ def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
         candidate.affine,
         max(sum(candidate.dimensions), k - 1),
     )
-    found = AgainstOne(float(worse.sum()), float(np.sqrt(len(rows)) * worse.std(ddof=1)))
+    return AgainstOne(float(worse.sum()), float(np.sqrt(len(rows)) * worse.std(ddof=1)))
+
+
+def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
+    """Compare a candidate with one subspace, and with one group of samples if that is close."""
+    found, k = against_one_subspace(rows, candidate), candidate.n_clusters
     if found.is_clear:
         return found
     seen = leading_axes(rows)
@@ -209,6 +215,18 @@ def _simplest(settings: Settings) -> Settings:
     n_clusters = 1 if is_auto(settings.n_clusters) else settings.n_clusters
     dimension = 1 - affine if is_auto(given) else given
     return replace(settings, n_clusters=n_clusters, n_components=dimension, affine=affine)
+
+
+def is_rather_one(clusters: Clusters, X: Array) -> bool:
+    """Whether one subspace describes samples (n, p) better than the clusters they are given to.
+
+    False if a cluster is too small to tell.
+    """
+    dimensions, sizes = clusters.dimensions, clusters.partition.sizes
+    if len(dimensions) == 1 or np.any(sizes < np.add(dimensions, 2)):
+        return False
+    candidate = Candidate(clusters.labels, tuple(dimensions), clusters.affine, np.nan)
+    return against_one_subspace(X, candidate).gain <= 0.0
 
 
 def _one_cluster(rows: Array, settings: Settings) -> Settings:
@@ -245,6 +263,7 @@ def table_of(
         "difference": [float(each.icl - least) for each in ordered],
         "against_one": None if against is None else vars(against),
         "answers": answers(best, against),
+        "fact": str(replace(verdict, advice=())),
         "verdict": str(verdict),
         "grade": verdict.grade.value,
     }
@@ -253,7 +272,12 @@ def table_of(
 def _table_of_exact(exact: Candidate) -> dict[str, Any]:
     verdict = choosing.verdict_on_exact(exact.n_clusters)
     table = table_of([exact], [exact], None)
-    return table | {"verdict": str(verdict), "grade": verdict.grade.value, "difference": [0.0]}
+    return table | {
+        "fact": str(replace(verdict, advice=())),
+        "verdict": str(verdict),
+        "grade": verdict.grade.value,
+        "difference": [0.0],
+    }
 
 
 def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict:

@@ -14,6 +14,7 @@ from subspaces.messages import (
     SMALLER_DIMENSION,
     Advice,
     DataWarning,
+    Message,
     NotConvergedWarning,
     TrustWarning,
     use,
@@ -34,6 +35,60 @@ TELLING = 0.05
 SHOWN = 5
 # The attraction below which the influence of a member grows as it fits better (docs/repulsion.md).
 REPULSIVE = 4.0
+# Standard deviations that differ by more than this factor are taken for different units, if a
+# tenth of the variables at either end is set aside, or by its square if none is.
+UNLIKE, ASIDE = 10.0, 0.1
+# More variables than this come from one instrument: genes, pixels, wavelengths.
+MOST_UNITS = 100
+# A table is taken for centred by somebody if no mean is larger than this share of its spread.
+CENTRED = 0.2
+# From this many variables on, a table may hold the pixels of images. Half of these span at least
+# half of the widest range.
+FEWEST_PIXELS = 16
+UNLIKE_SCALES = Message(
+    "unlike_scales",
+    "The variables have different units, and those with large values decide.",
+    advice=(
+        Advice(
+            "scale them by sklearn's StandardScaler",
+            "scale",
+            True,
+            command="use <scale=True>",
+        ),
+    ),
+    kind="DataWarning",
+)
+
+
+def differ_in_units(X: Array) -> bool:
+    """Whether the variables of X (n, p), NaN for missing cells, have units that differ.
+
+    They do if their standard deviations differ by more than a factor of 10, a tenth of them at
+    either end aside, or by more than 100 altogether. They do not if there are more than 100
+    variables, if the table is centred, or if the values may be pixels: not negative, and of one
+    range.
+    """
+    if X.shape[1] > MOST_UNITS or not X.size:
+        return False
+    cells = np.ma.masked_invalid(X)
+    with np.errstate(all="ignore"):
+        spreads = cells.std(axis=0).filled(0.0)
+        means = np.abs(cells.mean(axis=0).filled(0.0))
+        ranges = np.ma.ptp(cells, axis=0).filled(0.0)
+    vary = spreads > 0.0
+    if not vary.any() or np.all(means[vary] <= CENTRED * spreads[vary]):
+        return False
+    least, low, high, most = np.quantile(spreads[vary], (0.0, ASIDE, 1.0 - ASIDE, 1.0))
+    are_unlike = high > UNLIKE * low or most > UNLIKE**2 * least
+    are_alike = 2.0 * np.median(ranges[vary]) >= ranges.max()
+    are_pixels = np.count_nonzero(vary) >= FEWEST_PIXELS and cells.min() >= 0.0 and are_alike
+    return bool(are_unlike and not are_pixels)
+
+
+def warn_of_units(X: Array) -> None:
+    """Warn of variables of X (n, p) whose units differ, since a fit never scales them."""
+    if differ_in_units(X):
+        doubt(DataWarning, UNLIKE_SCALES.code, UNLIKE_SCALES.fact, *UNLIKE_SCALES.advice)
 
 
 def warn_of_level(X: Array, names: NDArray[Any] | None) -> None:

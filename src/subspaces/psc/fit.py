@@ -13,7 +13,7 @@ from subspaces.psc.auto import fit_automatic, warn_of_choice
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.choice import choose
 from subspaces.psc.dense import fit_dense
-from subspaces.psc.doubts import warn_of_level
+from subspaces.psc.doubts import warn_of_level, warn_of_units
 from subspaces.psc.incomplete import filled_in, fit_incomplete
 from subspaces.psc.result import Fit, with_means
 from subspaces.psc.settings import Settings, check
@@ -39,6 +39,7 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
         fact = f"<refine='descent'> takes up to {FEW_ROWS} samples, and there are {len(X)}."
         others = use("refine", "ppca"), use("refine", None)
         raise ParameterError("refine", fact, *others, value="descent")
+    warn_of_units(X)
     with one_blas_thread() if X.size <= SMALL or has_holes(X) else nullcontext():
         return with_means(X, _fit_matrix(X, settings))
 

@@ -89,14 +89,14 @@ def _estimator(request: Request, table: Table) -> Any:
             n_components=request.n_components,
             n_variables=request.n_variables,
             criterion=known_name(request.criterion, CRITERIA, "--criterion"),
-            **request.search.parameters,
+            **{**request.search.parameters, "affine": request.affine},
             **without_none(max_clusters=request.max_clusters),
         )
     given, k = request.n_components, request.n_clusters
     dimensions = given if isinstance(given, list) else [given] * k
     rank = min(len(table.data) - 1, table.data.shape[1])
     search = request.search
-    rival = METHODS[request.method](Setting(k, dimensions, search.affine, search.seed, rank))
+    rival = METHODS[request.method](Setting(k, dimensions, bool(search.affine), search.seed, rank))
     if request.n_variables is not None:
         rival.set_params(n_variables=request.n_variables)
     return rival

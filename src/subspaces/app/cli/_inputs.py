@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +21,15 @@ from subspaces.named_table import (
     without_missing,
 )
 from subspaces.preparation import Preparation, prepare
+from subspaces.psc.doubts import UNLIKE, UNLIKE_SCALES, differ_in_units
 
-# How many times the largest standard deviation may be the smallest, a tenth of either aside, before
-# the variables are taken for measured in different units.
-MOST_UNLIKE = 10.0
+# What is said of variables that were scaled unasked.
+SCALED = (
+    "Variables have different units, so each was scaled to standard deviation 1. Use --no-scale to "
+    "keep them."
+)
 # The share of the variance that one variable may hold by itself, where its standard deviation is
-# MOST_UNLIKE times the usual one. Of 29 expression sets no logarithms came near it, nor intensities
+# UNLIKE times the usual one. Of 29 expression sets no logarithms came near it, nor intensities
 # (.12); counts of single cells go beyond.
 MOST_ALONE = 0.2
 # A variable with a larger share of its values missing is told, and how to leave it out.
@@ -168,21 +172,28 @@ def with_left_out(preparation: Preparation, table: Table, source: Source) -> Pre
 
 
 def say_preparation(preparation: Preparation) -> None:
-    """Print what was done to the values, if anything was."""
+    """Print what was done to the values and why, if anything was."""
+    if preparation.taken_for:
+        note(preparation.taken_for)
     if str(preparation):
         note(f"Prepared: {preparation}.")
 
 
-def prepare_values(table: Table, values: Values) -> tuple[Table, Preparation, list[Message]]:
-    """Return the prepared table, the preparation, and what is doubtful in the values."""
-    learned = learn_preparation(
-        table,
-        floor=values.floor,
-        log=bool(values.log),
-        top_variables=values.top_variables,
-        scale=values.scale,
-    )
+def prepare_values(
+    table: Table, values: Values, *, may_scale: bool = False
+) -> tuple[Table, Preparation, list[Message]]:
+    """Return the prepared table, the preparation, and what is doubtful in the values.
+
+    may_scale: whether variables are scaled if their units differ, and nothing else was asked for.
+    """
+    steps: dict[str, Any] = {"floor": values.floor, "log": bool(values.log)}
+    steps["top_variables"] = values.top_variables
+    learned = learn_preparation(table, **steps, scale=bool(values.scale))
     prepared = prepare(table, learned)
+    differ = values.scale is None and differ_in_units(prepared.data)
+    if differ and may_scale:
+        learned = replace(learn_preparation(table, **steps, scale=True), taken_for=SCALED)
+        prepared = prepare(table, learned)
     found = _constants(prepared)
     if not values.log and hold_counts(table):
         fact = (
@@ -192,8 +203,8 @@ def prepare_values(table: Table, values: Values) -> tuple[Table, Preparation, li
         presets = presets if isinstance(values, ValuesOrPreset) else f"subspaces fit {presets}"
         use_log = Advice(f"use --log, or {presets}", "log")
         found.append(Message("counts", fact, {}, (use_log,), "DataWarning"))
-    if not values.scale:
-        found += _holds_most(prepared) + _unlike_scales(prepared)
+    if values.scale is None and learned.spread is None:
+        found += _holds_most(prepared) + [UNLIKE_SCALES] * differ
     return prepared, learned, found
 
 
@@ -207,25 +218,13 @@ def _constants(table: Table) -> list[Message]:
     return [Message("constant_variables", fact, facts, kind="DataWarning")]
 
 
-def _unlike_scales(table: Table) -> list[Message]:
-    """Return a note on variables that seem to have different units, if they do."""
-    spreads = np.nanstd(table.data, axis=0)
-    low, high = np.quantile(spreads[spreads > 0], (0.1, 0.9)) if spreads.any() else (1.0, 1.0)
-    if high <= MOST_UNLIKE * low:
-        return []
-    fact = "Most standard deviations are from {low:.3g} to {high:.3g}, and the largest decide."
-    advice = Advice("use <scale=True> unless all have one unit", "scale", True)
-    figures = {"low": float(low), "high": float(high)}
-    return [Message("unlike_scales", fact, figures, (advice,), "DataWarning")]
-
-
 def _holds_most(table: Table) -> list[Message]:
     """Return a note on a variable that holds much of the variance by itself, if one does."""
     variances = np.nanvar(table.data, axis=0)
     usual = np.median(variances[variances > 0]) if variances.any() else 1.0
     largest = int(np.argmax(variances))
     share = variances[largest] / (variances.sum() or 1.0)
-    if share < MOST_ALONE or variances[largest] < MOST_UNLIKE**2 * usual:
+    if share < MOST_ALONE or variances[largest] < UNLIKE**2 * usual:
         return []
     name = table.variable_names[largest]
     fact = "Variable {name!r} alone holds {share:%} of the variance, and so decides most."

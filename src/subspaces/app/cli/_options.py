@@ -270,8 +270,13 @@ class Values:
         setting("Keep so many variables, those that vary most.", "N", min=1, panel=PREPARE),
     ] = None
     scale: Annotated[
-        bool, flag("--scale", "Bring each variable to mean 0 and standard deviation 1.")
-    ] = False
+        bool | None,
+        flag(
+            "--scale/--no-scale",
+            "Bring each variable to mean 0 and standard deviation 1; unless given, fit, select and "
+            "compare do if units differ.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -306,7 +311,7 @@ class ValuesOrPreset(Values):
             known_name(preset, PRESETS, "--preset")
         if self.kind is not None:
             known_name(self.kind, KINDS, "--kind")
-        excluded = {"--scale": self.scale, **excluded}
+        excluded = {"--scale": bool(self.scale), **excluded}
         typed = [name for name, was_typed in excluded.items() if was_typed]
         if preset and typed:
             raise ValueError(
@@ -329,8 +334,13 @@ class Clusters:
     """The options on what all methods take for a cluster."""
 
     affine: Annotated[
-        bool, flag("--affine", "Give clusters centres of their own, away from the origin.")
-    ] = False
+        bool | None,
+        flag(
+            "--affine/--linear",
+            "Whether clusters have centres of their own, or pass through the origin; unless given, "
+            "fit chooses, and other commands take the origin.",
+        ),
+    ] = None
     seed: Seed = 0
 
 
@@ -361,7 +371,7 @@ class Search(Clusters):
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of `PSC` that these options set, by name."""
-        given = {"affine": self.affine, "random_state": self.seed}
+        given = {"affine": bool(self.affine), "random_state": self.seed}
         return given | without_none(max_components=self.max_dims)
 
 
@@ -458,7 +468,7 @@ def check_least(numbers: "Asked", least: int, option: str) -> None:
             raise ValueError(f"{option} {number} is out of range. Use {least} or more")
 
 
-def check_dims(dims: "Asked", *, affine: bool) -> None:
+def check_dims(dims: "Asked", *, affine: "bool | Auto") -> None:
     """Raise ValueError for a dimension of clusters below 1, or below 0 if they have centres."""
     try:
         check_least(dims, 0 if affine else 1, "--dims")

@@ -1,9 +1,12 @@
 """The options of the command ``fit`` as one value, and the check that they are compatible."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from subspaces.app.cli import _options as options
+
+if TYPE_CHECKING:
+    from subspaces._types import Auto
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,18 @@ class Request:
     max_clusters: int | None = None
 
     @property
+    def is_automatic(self) -> bool:
+        """Whether what was not given is chosen: by `PSC`, with loadings of all variables."""
+        plain = self.method == "PSC" and not self.preset and self.n_variables is None
+        return plain and not self.search.normal_scores
+
+    @property
+    def affine(self) -> "bool | Auto":
+        """Whether clusters have centres of their own, or that it is chosen."""
+        given = self.search.affine
+        return given if given is not None else "auto" if self.is_automatic else bool(self.preset)
+
+    @property
     def limits(self) -> dict[str, int]:
         """The largest numbers that "auto" tries, by the parameters of `PSC`."""
         most = {"max_clusters": self.max_clusters, "max_components": self.search.max_dims}
@@ -38,7 +53,7 @@ class Request:
             "n_clusters": self.n_clusters,
             "n_components": self.n_components,
             "n_variables": self.n_variables,
-            "affine": self.search.affine,
+            "affine": self.affine,
             "criterion": self.criterion,
             "seed": self.search.seed,
             "margins": self.search.margins,
@@ -51,7 +66,7 @@ class Request:
         """Raise ValueError if options contradict each other or do not suit the method."""
         options.check_least(self.n_clusters, 1, "--clusters")
         options.check_least(self.n_variables, 1, "--variables")
-        options.check_dims(self.n_components, affine=self.search.affine or bool(self.preset))
+        options.check_dims(self.n_components, affine=self.affine)
         options.check_count(self.n_components, self.n_clusters, "--dims")
         options.check_count(self.n_variables, self.n_clusters, "--variables")
         options.check_limit(self.max_clusters, self.n_clusters, "clusters")

@@ -8,6 +8,9 @@ from subspaces.app.cli._say import MOST_WARNINGS, warn
 from subspaces.app.cli._words import in_options
 from subspaces.messages import Message, literal, note, shown
 
+# Doubts that a parameter answers, once the user has set it.
+ANSWERED = {"unlike_scales": "scale"}
+
 M = TypeVar("M", bound=Message)
 
 
@@ -29,7 +32,12 @@ class Said:
         """All of them as values, the notes as such."""
         sentences = (f"{each[:1].upper()}{each[1:]}." for each in self.notes)
         notes = [replace(note(each), kind="note") for each in sentences]
-        return list({str(each): each for each in [*notes, *self.doubts]}.values())
+        return list({str(each): each for each in [*notes, *self.unanswered]}.values())
+
+    @property
+    def unanswered(self) -> list[Message]:
+        """The doubts that nothing the user has set answers."""
+        return [each for each in self.doubts if ANSWERED.get(each.code) not in self.settled]
 
     @property
     def lines(self) -> list[str]:
@@ -41,7 +49,7 @@ class Said:
         """The gravest of the doubts in options; notes follow if there are few."""
         notes = [each for each in self.kept if each.kind == "note"]
         answers = [] if self.answer is None else [self.answer]
-        doubts = shown([*self.doubts, *answers], MOST_WARNINGS + len(answers))
+        doubts = shown([*self.unanswered, *answers], MOST_WARNINGS + len(answers))
         gravest = [*(each for each in doubts if each is not self.answer), *notes]
         return [str(each) for each in with_options(gravest, self.settled)][:MOST_WARNINGS]
 

@@ -4,16 +4,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from subspaces.app.cli._said import with_option
 from subspaces.app.cli._words import in_options
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
-from subspaces.diagnostics._trust import is_mostly_whole
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators.psc import with_choices
 from subspaces.facts import facts_of
 from subspaces.messages import Advice, Grade, Message, Verdict, listed, message_of, use
 from subspaces.named_table import Table
@@ -33,9 +29,6 @@ BATCHES = Message(
 UNMEASURED = Verdict("unmeasured", "Stability was not measured.")
 DIMENSION_1 = "Dimension 1 was assumed, since --dims was not given."
 CHOOSE = Advice("use --dims auto to choose it")
-# A dimension is not chosen from a table with missing values.
-COMPARE = Advice("compare the stability of --dims 1, 2 and 3")
-BY_WHOLE_VARIABLES = Advice("use --dims auto --drop-missing 0")
 
 
 @dataclass(frozen=True)
@@ -86,8 +79,7 @@ def with_stability(
     """
     try:
         with collect_warnings() as caught:
-            again = with_choices(model)
-            measured = stability(again, table.data, budget_s=BUDGET, random_state=seed)
+            measured = stability(model, table.data, budget_s=BUDGET, random_state=seed)
     except ValueError as error:
         fact = "Stability was not measured, since halves of the samples cannot be fitted: {why}."
         failed = Verdict("unmeasured", fact, {"why": in_options(error).rstrip(".")})
@@ -129,7 +121,4 @@ def assumed_dimension(n_clusters: int | str, table: Table) -> Verdict | None:
     n_planes = n_clusters if isinstance(n_clusters, int) else 1
     if p == 1 or n < n_planes * smallest_size(2):
         return None
-    advice = [CHOOSE]
-    if np.isnan(table.data).any():
-        advice = [COMPARE, *[BY_WHOLE_VARIABLES] * is_mostly_whole(table.data)]
-    return Verdict("assumed_dimension", DIMENSION_1, advice=tuple(advice))
+    return Verdict("assumed_dimension", DIMENSION_1, advice=(CHOOSE,))

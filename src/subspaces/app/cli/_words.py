@@ -43,7 +43,9 @@ FLAGS = {
     ("center", "True"): "--center",
     ("center", "False"): "--no-center",
     ("affine", "True"): "--affine",
+    ("affine", "False"): "--linear",
     ("scale", "True"): "--scale",
+    ("scale", "False"): "--no-scale",
     ("ignore_text", "True"): "--ignore-text",
     ("drop_empty", "True"): "--drop-empty",
 }

@@ -52,7 +52,7 @@ def compare(
     dimensions = options.per_cluster(dims, "--dims")
     if dimensions == "auto":
         raise ValueError("--dims auto is for subspaces fit. Use 2, or one each as 1,2,2")
-    options.check_dims(dimensions, affine=shape.affine)
+    options.check_dims(dimensions, affine=bool(shape.affine))
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
     from subspaces.app.cli import _inputs
@@ -63,7 +63,8 @@ def compare(
     _inputs.refuse_gaps(
         table, source.data, "subspaces fit --imputed, which writes the table with its gaps filled"
     )
-    table, preparation, further = _inputs.prepare_values(table, values)
+    may_scale = shape.affine is not False
+    table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
     _inputs.say_preparation(_inputs.with_left_out(preparation, table, source))
     Said(table.notes, [*doubts, *further]).say()
     slow = [name for name in SLOW if name in chosen]
@@ -76,7 +77,7 @@ def compare(
             dimensions,
             methods=chosen,
             labels=table.classes,
-            affine=shape.affine,
+            affine=bool(shape.affine),
             random_state=shape.seed,
             progress=step,
         )

@@ -29,16 +29,21 @@ if TYPE_CHECKING:
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list, and how many classes of a cluster, the screen shows.
 SHOWN = 3
+# The preparation that a sentence tells in other words, if units differ.
+ONLY_SCALED = "variables scaled to mean 0 and standard deviation 1"
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 
 
 def fit(
     *,
-    clusters: Annotated[str, setting("How many clusters: a number, or auto.", "N|auto")],
+    clusters: Annotated[
+        str, setting("How many clusters: a number, or auto.", "N|auto", shown=True)
+    ] = "auto",
     dims: Annotated[
         str | None,
         setting(
-            "Dimension of the clusters: 2, one each as 1,2,2, or auto; 1 unless given.",
+            "Dimension of the clusters: 2, one each as 1,2,2, or auto. Unless given, PSC chooses "
+            "it, and with --variables or another --method it is 1.",
             "N|N,N|auto",
         ),
     ] = None,
@@ -67,7 +72,7 @@ def fit(
     max_clusters: Annotated[
         int | None,
         setting(
-            "With --clusters auto, try up to N clusters; 8 unless given.",
+            "With --clusters auto, try up to N clusters; 10 unless given, 8 with a --preset.",
             "N",
             min=1,
             panel=options.MODEL,
@@ -136,18 +141,18 @@ def fit(
 
     \b
     Examples:
-      subspaces fit data.csv --clusters 3 --dims 2 --out result/
-      subspaces fit data.csv --clusters auto --dims auto --max-dims 10
+      subspaces fit data.csv
+      subspaces fit data.csv --clusters 3 --dims 2 --affine --out result/
       subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
-      subspaces fit counts.h5ad --clusters auto --preset cells
+      subspaces fit counts.h5ad --preset cells
       subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
     """
-    excluded = {"--affine": search.affine, "--method": method != "PSC", "--imputed": imputed}
+    excluded = {"--affine": search.affine is True, "--linear": search.affine is False}
+    excluded |= {"--method": method != "PSC", "--imputed": imputed}
     values.check(preset, excluded)
-    default_dims = None if preset else "1"
     request = Request(
         n_clusters=options.one_or_auto(clusters, "--clusters"),
-        n_components=options.per_cluster(default_dims if dims is None else dims, "--dims"),
+        n_components=options.per_cluster(dims, "--dims"),
         search=search,
         n_variables=options.per_cluster(variables, "--variables"),
         method=options.method_named(method),
@@ -156,6 +161,9 @@ def fit(
         scaler=values.scaler(preset) if preset else {},
         max_clusters=max_clusters,
     )
+    assumed = dims is None and not preset and not request.is_automatic
+    if dims is None and not preset:
+        request = replace(request, n_components=1 if assumed else "auto")
     request.check()
     read = (source.data, source.classes)
     _outputs.refuse_folder(out, FILES, force=force, read=read)
@@ -177,16 +185,18 @@ def fit(
             prepared, preparation, noted = _fitting.prepare_by_preset(posed, table)
             caught = [*noted, *caught]
         else:
-            prepared, preparation, further = _inputs.prepare_values(table, values)
+            prepared, preparation, further = _inputs.prepare_values(
+                table, values, may_scale=search.affine is not False
+            )
             doubts += further
         preparation = _inputs.with_left_out(preparation, table, source)
         with working(f"{request.method} is clustering"):
             model, raised = _fitting.fit_model(posed, prepared)
+        settled = _settled(request, values) | ({"scale"} if preparation.taken_for else set())
         doubts += map(message_of, [*caught, *raised])
         if numbers is not None:
             model = _fitting.with_choice(model, numbers, numbers.columns)
-        settled = _settled(request, values)
-        trust = _trusted(request, model, prepared, settled, assumed=dims is None, measure=stability)
+        trust = _trusted(request, model, prepared, settled, assumed=assumed, measure=stability)
         doubts += trust.doubts
         filled = _fitting.filled(model, prepared) if imputed else None
         model = with_facts(model, preparation=preparation, X=table.frame, verdicts=trust.verdicts)
@@ -221,8 +231,8 @@ def fit(
 def _settled(request: Request, values: options.ValuesOrPreset) -> set[str]:
     """Return the parameters that were typed, or that a preset sets, so that none advises them."""
     set_here = {
-        "affine": request.search.affine or bool(request.preset),
-        "scale": values.scale or bool(request.preset),
+        "affine": request.affine is not False,
+        "scale": values.scale is not None or bool(request.preset),
         "log": bool(values.log) or bool(request.preset),
         "margins": request.search.normal_scores,
         "n_clusters": request.n_clusters == "auto",
@@ -255,7 +265,7 @@ def _trusted(
                 of_expression=bool(request.preset),
             )
     trust = _trust.with_word_on_levels(trust, model)
-    if request.method == "PSC" and not request.preset and assumed:
+    if request.method == "PSC" and assumed:
         trust = _trust.with_assumed_dimension(trust, request.n_clusters, table)
     return trust
 
@@ -266,11 +276,11 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     All in all there are MOST_LINES lines of words; what does not fit is on the page.
     """
     known, chosen = "adjusted_rand" in summary, summary["selection"] or {}
-    first = [f"Prepared: {summary['preparation']}."] if summary["preparation"] else []
+    done = summary["preparation"].removeprefix(ONLY_SCALED if summary["taken_for"] else "")
+    first = [f"Prepared: {done}."] if done else []
     first = [*filter(None, [summary["taken_for"]]), *first]
     last = [matched_classes(summary)] if known else []
-    if len(chosen.get("n_clusters", ())) > 1:
-        last.append(f"Chosen: {chosen['verdict']}")
+    last += _chosen(chosen, len(summary["clusters"]))
     last.append(summary["stability"]["verdict"])
     doubts = said.shown
     names = ("means_or_directions", "assumed", "markers")
@@ -292,6 +302,23 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     for line in [*last, *(line for line in verdicts if line in fitting)]:
         say(line)
     say(what_was_written(written, out, len(said.lines) + len(verdicts) - len(fitting)))
+
+
+def _chosen(selection: dict[str, Any], n_clusters: int) -> list[str]:
+    """Return what was chosen, and the answers worth a look with the options that give them."""
+    from subspaces.app.report._names import shape_of
+
+    tried = set(selection.get("n_clusters", ()))
+    if "icl" not in selection:
+        return [f"Chosen: {selection['verdict']}"] if len(tried) > 1 else []
+    answers = {each["n_clusters"]: each for each in selection["answers"]}
+    mine = answers.get(n_clusters, {})
+    shape = shape_of(mine) if "affine" in mine else ""
+    if len(tried) < 2:
+        return [f"Chosen: {shape}."] if shape else []
+    notes = {n_clusters: f" (this one{f', {shape}' if shape else ''})"}
+    named = ", ".join(f"--clusters {k}{notes.get(k, '')}" for k in answers)
+    return [f"Chosen: {selection['fact']}", f"Worth a look: {named}."]
 
 
 def _sizes(summary: dict[str, Any], *, known: bool) -> tuple[list[str], list[list[str]]]:

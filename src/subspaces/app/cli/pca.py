@@ -116,7 +116,7 @@ def pca(
                 random_state=seed,
                 classes=_pca.classes_in_words(table),
             )
-        settled = {"scale"} if values.scale or preset else set()
+        settled = {"scale"} if values.scale is not None or preset else set()
         doubts += [*map(message_of, caught), *found.warned]
         said = Said(table.notes, doubts, settled, found.components.conclusion)
         found = _pca.with_words_of_options(found, said, preparation)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._request import Request
-from subspaces.app.cli._say import say, say_json, say_stability, say_table, working
+from subspaces.app.cli._say import note, say, say_json, say_stability, say_table, working
 from subspaces.app.cli._words import in_options
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ def select(
       subspaces select arrays.gct --preset expression
     """
     excluded = {
-        "--affine": search.affine,
+        "--affine": search.affine is not None,
         "--normal-scores": search.normal_scores,
         "--variables": variables is not None,
         "--criterion": criterion not in ("auto", "stability"),
     }
     values.check(preset, excluded)
     n_components = options.one_or_auto("1" if dims is None else dims, "--dims")
-    options.check_dims(n_components, affine=search.affine or bool(preset))
+    options.check_dims(n_components, affine=bool(search.affine or preset))
     n_variables = options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
         raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
@@ -97,7 +97,10 @@ def select(
 
     table, doubts = _inputs.read_input(source)
     _inputs.refuse_gaps(table, source.data, INSTEAD)
-    table, _, further = _inputs.prepare_values(table, values)
+    may_scale = search.affine is not False
+    table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
+    if preparation.taken_for:
+        note(preparation.taken_for)
     model = PSC(n_components=n_components, n_variables=n_variables, **search.parameters)
     numbers = range(1, max_clusters + 1)
     with working("Clustering"), collect_warnings() as caught:
@@ -108,7 +111,8 @@ def select(
     # The criterion "free" tries learned dimensions beside the one assumed.
     is_open = dims is None and found.criterion != "free"
     assumed = _trust.assumed_dimension(max_clusters, table) if is_open else None
-    messages = Said(table.notes, [*doubts, *([assumed] if assumed else [])]).say()
+    settled = {"scale"} if values.scale is not None or preparation.taken_for else ()
+    messages = Said(table.notes, [*doubts, *([assumed] if assumed else [])], settled).say()
     if as_document:
         say_json(_document(source, found, messages))
         return

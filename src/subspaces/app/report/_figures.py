@@ -11,6 +11,7 @@ from subspaces.app.report._canvas import (
     COLOURS,
     DIVERGING,
     TEXT_ALONE,
+    colour,
     distance_scale,
     figure,
     line,
@@ -24,7 +25,12 @@ from subspaces.app.report._findings import Cluster, Findings, Loadings, beyond_f
 from subspaces.app.report._names import number, plotly_text, short_label
 from subspaces.core.contrast import Contrast
 from subspaces.plots import CRITERION_NAMES
+from subspaces.psc.choice import AgainstOne
 
+# In place of a common dimension, if clusters have dimensions of their own.
+OWN = 99
+# Symbols of common dimensions, each of which has an open form.
+FILLED = ("circle", "square", "diamond", "cross", "triangle-up", "triangle-down", "x")
 # How many variables a figure lists.
 STRONGEST = 15
 # Opacity of a bar that chance explains.
@@ -242,6 +248,56 @@ def curve(
     scale = log_scale(tried) if wide else (whole_numbers(tried) if integers else {})
     name = CRITERION_NAMES.get(ytitle, ytitle)
     return figure(traces, height=340, legend=True, xtitle=xtitle, ytitle=name, xaxis=scale)
+
+
+def candidates(table: dict[str, Any]) -> Any:
+    """Return a figure of how far candidates are behind the best by ICL, over numbers of clusters.
+
+    table: ``selection_``. There is a curve for each common dimension, with centres and without, and
+    one for dimensions that differ between clusters. The axis ends above the best candidate of each
+    number, and curves beyond it are left out. The best candidate is ringed if it was chosen.
+    """
+    least: dict[tuple[bool, int], dict[int, float]] = {}
+    columns = (table[name] for name in ("n_clusters", "n_components", "affine", "difference"))
+    for k, sizes, affine, behind in zip(*columns, strict=True):
+        own = least.setdefault((not affine, sizes[0] if len(set(sizes)) == 1 else OWN), {})
+        own[k] = min(behind, own.get(k, np.inf))
+    tried = sorted(set(table["n_clusters"]))
+    best = {k: min(own.get(k, np.inf) for own in least.values()) for k in tried}
+    top = 1.15 * max(best.values())
+    seen = {each: own for each, own in sorted(least.items()) if min(own.values()) <= top}
+    traces = [_candidate_curve(*each, points) for each, points in seen.items()]
+    others = [each["n_clusters"] for each in table["answers"] if each["n_clusters"] in best]
+    against = table["against_one"]
+    if against is None or AgainstOne(**against).keeps:
+        chosen = min(best, key=best.__getitem__)
+        others.remove(chosen)
+        traces.append(_rings([chosen], best, 3.0, "chosen"))
+    traces += [_rings(others, best, 1.0, "worth a look")] if others else []
+    upright = {"range": [-0.06 * top, top], "zeroline": False}
+    titles = {"xtitle": "clusters", "ytitle": "behind the best (ICL)"}
+    across = whole_numbers(tried)
+    return figure(traces, height=420, legend=True, xaxis=across, yaxis=upright, **titles)
+
+
+def _candidate_curve(linear: bool, size: int, points: dict[int, float]) -> dict[str, Any]:
+    """Return the curve of a common dimension, or of own ones; points: by number of clusters."""
+    name = "own dimensions" if size == OWN else f"dimension {size}"
+    name += ", through the origin" if linear else ""
+    shade = "#888888" if size == OWN else colour(size)
+    look = {"color": shade, "dash": "dot" if linear else "solid", "width": 3 if size == OWN else 2}
+    shape = "circle" if size == OWN else FILLED[size % len(FILLED)]
+    symbols = {"color": shade, "symbol": shape + "-open" * linear, "size": 8}
+    x, y = zip(*sorted(points.items()), strict=True)
+    hover = f"%{{x}} clusters, {name}: %{{y:.4g}}<extra></extra>"
+    return line(x, y, name=name, line=look, marker=symbols, hovertemplate=hover)
+
+
+def _rings(numbers: list[int], heights: dict[int, float], width: float, name: str) -> Any:
+    """Return rings around the best candidates of some numbers of clusters."""
+    ring = {"size": 17, "symbol": "circle-open", "color": COLOURS[4], "line": {"width": width}}
+    places = {"x": numbers, "y": [heights[k] for k in numbers], "hoverinfo": "skip"}
+    return {"type": "scatter", "mode": "markers", "marker": ring, "name": name, **places}
 
 
 def curves(columns: dict[str, Any], value: str) -> Any:

@@ -2,12 +2,17 @@
 
 import html
 import unicodedata
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
 
+from subspaces.messages import in_a_row
+
 # Characters of a name that fit beside a figure; a longer one is cut.
 LONGEST_LABEL = 40
+# Dimensions of clusters that are listed one by one.
+LISTED = 4
 # Characters of a name along an axis that leave room for the figure on a phone.
 LONGEST_TICK = 30
 
@@ -59,6 +64,14 @@ def number(value: float) -> str:
 def dimension(value: int) -> str:
     """Return ``2 dimensions``, say, as text; ``mean profile`` for 0."""
     return count(value, "dimension") if value else "mean profile"
+
+
+def shape_of(answer: Mapping[str, Any]) -> str:
+    """Return the dimensions and the centre of an answer: ``dimensions 1 and 3, with centres``."""
+    sizes = answer["n_components"]
+    several = in_a_row(sizes) if len(sizes) <= LISTED else f"{min(sizes)} to {max(sizes)}"
+    words = f"dimensions {several}" if len(set(sizes)) > 1 else f"dimension {sizes[0]}"
+    return f"{words}, {'with centres' if answer['affine'] else 'through the origin'}"
 
 
 def count(value: int, thing: str) -> str:

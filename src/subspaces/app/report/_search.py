@@ -7,9 +7,10 @@ import numpy as np
 from subspaces.app.report import _figures, _tables
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._findings import Findings
-from subspaces.app.report._names import count, dimension, duration, escape, number
+from subspaces.app.report._names import count, dimension, duration, escape, number, shape_of
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.halving import stability_table
+from subspaces.messages import in_a_row
 from subspaces.selection import Selection
 
 # What each stop reason means.
@@ -25,6 +26,10 @@ STOPS = {
 # Stop reasons of starts that were not taken to the end.
 UNFINISHED = ("brief", "not swept")
 LABEL = "Criterion against the candidates"
+CRITERION = "How far candidates are behind the best, by ICL: less is better."
+CANDIDATES = f"{CRITERION} Candidates far behind are left out. The thick ring marks the choice."
+# Candidates of one number of clusters that are listed.
+SHOWN = 6
 
 
 def choice(draft: Draft) -> str | None:
@@ -35,6 +40,8 @@ def choice(draft: Draft) -> str | None:
     table = getattr(model, "selection_", None)
     if table is None:
         return None
+    if "icl" in table:
+        return _candidates(draft, table)
     if "gaps" in table:
         drawing = _figures.curve(
             np.asarray(table["bounds"]), np.asarray(table["gaps"]), model.bound_, "bound", "gap"
@@ -71,18 +78,53 @@ def _chosen_in_words(found: Findings) -> str:
         "n_clusters": "the number of clusters",
         "n_components": "their dimensions",
         "n_variables": "the number of variables to an axis",
+        "affine": "whether they have centres",
     }
     left_open = [name for name in names if str(getattr(found.model, name, None)) == "auto"]
-    words = " and ".join(names[name] for name in left_open)
+    words = in_a_row([names[name] for name in left_open])
     each = [dimension(c.dimension or 0) for c in found.clusters]
     dimensions = f"each {each[0]}" if len(set(each)) == 1 < len(each) else ", ".join(each)
     counted = ""
     if "n_variables" in left_open and found.model.n_variables_ is not None:
         counted = f", {count(found.model.n_variables_, 'variable')} to an axis"
+    centred = ""
+    if "affine" in left_open:
+        centred = ", with centres" if found.model.affine_ else ", through the origin"
     return (
         f"Left open, and chosen here: {words}. The choice: {count(len(found.clusters), 'cluster')} "
-        f"({dimensions}){counted}."
+        f"({dimensions}{centred}){counted}."
     )
+
+
+def _candidates(draft: Draft, table: dict[str, Any]) -> str:
+    """Return the HTML on a choice by ICL: words, the answers, and the criterion of all tried."""
+    words = f"<p>{_chosen_in_words(draft.found)} {escape(table['fact'])}</p>"
+    answers = table["answers"]
+    if len(answers) > 1:
+        items = "".join(f"<li>{_answer(draft.found, each)}</li>" for each in answers)
+        words += f"<p>Answers worth looking at, the simplest first:</p><ul>{items}</ul>"
+    if len(set(table["n_clusters"])) > 1:
+        words += draft.figure("candidates", _figures.candidates(table), LABEL, CANDIDATES)
+    elif len(table["icl"]) > 1:
+        words += _tables.simple(CRITERION, ["Model", "Behind"], _ranked(table))
+    return words
+
+
+def _answer(found: Findings, answer: dict[str, Any]) -> str:
+    """Return an answer in words, as HTML, the chosen one in bold."""
+    k = answer["n_clusters"]
+    words = count(k, "cluster")
+    words += f": {shape_of(answer)}" if "affine" in answer else ""
+    return f"<strong>{words} (chosen)</strong>" if k == len(found.clusters) else words
+
+
+def _ranked(table: dict[str, Any]) -> list[list[str]]:
+    """Return the best candidates of one number of clusters as rows of a table."""
+    columns = (table[name] for name in ("difference", "n_components", "affine"))
+    rows: dict[str, float] = {}
+    for behind, sizes, affine in sorted(zip(*columns, strict=True)):
+        rows.setdefault(shape_of({"n_components": sizes, "affine": affine}), behind)
+    return [[words.capitalize(), number(behind)] for words, behind in list(rows.items())[:SHOWN]]
 
 
 def _selection(draft: Draft, chosen: Selection) -> str:
