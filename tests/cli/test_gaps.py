@@ -250,7 +250,7 @@ def test_raw_counts_of_genes_are_told(run, tmp_path, options):
     fit = ["fit", tmp_path / "c.csv", "--clusters", 2, "--no-page", "--no-stability"]
     ended = run(*fit, *options, "--out", tmp_path / "r")
     assert ended.code == 0
-    assert ended.err.count("Use --log, or subspaces fit --preset cells") == (not options)
+    assert ended.err.count("Use --log, or --preset cells") == (not options)
 
 
 def test_what_constant_columns_are_left_is_said(run, gaps, tmp_path):
