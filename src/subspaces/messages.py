@@ -16,7 +16,7 @@ Users filter by class, and ask a warning for its code:
 ['far_mean']
 >>> print(model.record_.messages[0])
 The mean of the samples holds 99 % of the sum of squares, so each subspace spends an axis on it. Use
-affine=True, or centre the variables.
+affine='auto' and n_components='auto', or centre the variables.
 """
 
 import re
