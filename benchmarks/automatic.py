@@ -1,6 +1,6 @@
 """The first answer: `PSC` left to itself on labelled tables, beside other automatic methods.
 
-    python benchmarks/automatic.py --data DIRECTORY [--seeds 10]
+    python benchmarks/automatic.py --data DIRECTORY [--seeds 20]
 
 Writes benchmarks/results/automatic.md. DIRECTORY holds tables.npz: ``names``, and for each name
 ``X__name`` and ``y__name``. Columns with units are scaled to standard deviation 1, and all methods
@@ -211,7 +211,7 @@ def table_page(results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default=os.environ.get("SUBSPACES_DATA"), required=False)
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     if not given.data:

@@ -361,6 +361,10 @@ def test_classes_that_are_not_named_are_told(file, tmp_path):
     assert "Use labels='class'" in str(doubt)
     measured = read_table(file("\n".join(["class,a", *(f"{x},{g}.5" for g, x, _ in rows)])))
     assert "classes_as_variable" not in codes_of(doubts(measured, "rows"))
+    last = read_table(file("\n".join(["a,b,kind", *(f"{x}.5,{y}.5,{g}" for g, x, y in rows)])))
+    assert codes_of(doubts(last, "rows")) == ["classes_as_variable"]
+    between = read_table(file("\n".join(["a,kind,b", *(f"{x}.5,{g},{y}.5" for g, x, y in rows)])))
+    assert not doubts(between, "rows")
     path = tmp_path / "t.npz"
     np.savez(path, X=np.array(rows, dtype=float), group=np.array([g for g, *_ in rows]))
     (note,) = read_table(path).notes

@@ -174,6 +174,15 @@ def test_the_most_that_were_tried_is_told():
     assert quietly(X)[0].n_components == 6
 
 
+def test_all_axes_of_few_variables_are_looked_at():
+    random = np.random.default_rng(0)
+    axes = np.linalg.qr(random.normal(size=(6, 3)))[0]
+    X = 4 * random.normal(size=(500, 3)) @ axes.T + 0.5 * random.normal(size=(500, 6))
+    found, doubts = quietly(X)
+    assert (found.n_components, len(found.ratio)) == (3, 4)
+    assert "most_components" not in doubts
+
+
 def test_small_tables_say_that_they_are_small():
     assert "too small to tell correlated noise" in quietly(planted(60, 20, 1, 3.0, 0))[0].verdict
 

@@ -169,7 +169,7 @@ def test_samples_and_genes_have_their_names_in_errors():
     for fails in (scaler.transform, ExpressionScaler().fit, recipes.expression(2).fit):
         with pytest.raises(ValueError, match=r"^Sample 's3' has no value \(NaN\) for 'gene14'"):
             fails(counts)
-    with pytest.raises(ValueError, match=r"^Sample 3 has no value \(NaN\) of 'x14'"):
+    with pytest.raises(ValueError, match=r"^Sample 3 has no value \(NaN\) for 'x14'"):
         ExpressionScaler().fit(counts.to_numpy())
     counts.iloc[3, 14] = -1.0
     with refuses("log", -5.71875) as raised:

@@ -16,7 +16,7 @@ Users filter by class, and ask a warning for its code:
 ['far_mean']
 >>> print(model.record_.messages[0])
 The mean of the samples makes up 99 % of the sum of squares, so each subspace spends an axis on it.
-Use affine=True, or centre the variables.
+Use affine='auto' and n_components='auto', or centre the variables.
 """
 
 import re
@@ -340,6 +340,8 @@ SILENCES = {
     "loud_variable": ("holds_most", "unlike_scales", "most_components"),
     "identifiers": ("holds_most", "far_mean", "unlike_scales", "mean_level"),  # such as a year
     "single_samples": ("infinite", "repulsion", "most_clusters", "refilled"),
+    "no_number": ("correlated_noise",),
+    "guess": ("correlated_noise",),
     "neighbours_depend": ("few_levels", "heavy_tails", "correlated_noise", "most_components"),
     "few_levels": ("copies",),
     "repulsion": ("most_components",),

@@ -63,6 +63,8 @@ class Preparation:
         Columns of the file that the user left out, before anything else.
     dropped : list of str or None
         Variables that were left out, then, for the share of their values that is missing.
+    missing : list of str or None
+        Further marks of a missing value in the file, such as -999.
     """
 
     variable_names: Annotated[tuple[str, ...], "p"]
@@ -79,6 +81,7 @@ class Preparation:
     taken_for: str | None = None
     ignored: list[str] | None = None
     dropped: list[str] | None = None
+    missing: list[str] | None = None
 
     @property
     def needed(self) -> list[str]:
@@ -88,6 +91,8 @@ class Preparation:
     def __str__(self) -> str:
         reasons = ((self.ignored, "of the table"), (self.dropped, "for missing values"))
         steps = [f"{listed(names)} left out {why}" for names, why in reasons if names]
+        if self.missing:
+            steps.append(f"{listed(self.missing)} read as missing")
         if self.total is not None:
             steps.append(f"samples scaled to a total of {as_figure(self.total)}")
         if self.floor is not None:
@@ -178,7 +183,8 @@ def in_raw_units(values: Array, preparation: Preparation) -> Array:
     A preparation that only scales variables is undone. Any other step loses something, such as what
     lay below the floor; then the values are returned unchanged.
     """
-    if str(replace(preparation, ignored=None, dropped=None, centre=None, spread=None)):
+    read = replace(preparation, ignored=None, dropped=None, missing=None)
+    if str(replace(read, centre=None, spread=None)):
         return values
     values = values if preparation.spread is None else values * preparation.spread
     return values if preparation.centre is None else values + preparation.centre

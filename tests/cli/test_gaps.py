@@ -127,7 +127,7 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["select"], "not supported here. Use --drop-missing 0, which leaves out"),
+        (["select"], "not supported here. Use subspaces fit with --clusters 2"),
         (["compare", "--clusters", 2], "not supported here. Use subspaces fit --imputed"),
         (
             ["fit", "--clusters", 2, "--preset", "expression"],
@@ -250,7 +250,7 @@ def test_raw_counts_of_genes_are_told(run, tmp_path, options):
     fit = ["fit", tmp_path / "c.csv", "--clusters", 2, "--no-page", "--no-stability"]
     ended = run(*fit, *options, "--out", tmp_path / "r")
     assert ended.code == 0
-    assert ended.err.count("Use --log, or subspaces fit --preset cells") == (not options)
+    assert ended.err.count("Use --log, or --preset cells") == (not options)
 
 
 def test_what_constant_columns_are_left_is_said(run, gaps, tmp_path):
@@ -350,3 +350,19 @@ def test_a_model_that_prepares_fills_in_the_units_of_its_samples(run, tmp_path):
     named = model.set_output(transform="pandas").impute(frame)
     pd.testing.assert_frame_equal(named, pd.DataFrame(filled, frame.index, frame.columns))
     assert np.median(np.abs(filled / raw - 1)[HOLES]) < 0.5
+
+
+@pytest.mark.parametrize("mark", ["-999", "<0.1"])
+def test_predict_knows_the_marks_of_missing_values_of_the_fit(run, gaps, tmp_path, mark):
+    marked = write(tmp_path / "marked.csv", np.where(HOLES, np.nan, UNION.data), mark)
+    fitted(run, marked, tmp_path / "r", "--missing", mark, "--no-page")
+    model = tmp_path / "r" / "model.npz"
+    ended = run("predict", model, marked, "--labels", "type")
+    assert ended.code == 0, ended.err
+    assert ended.out == run("predict", model, gaps, "--labels", "type").out
+
+
+def test_variables_are_left_out_for_their_gaps_only_if_others_are_complete(fails, tmp_path):
+    holes = HOLES & (np.arange(10) > 4)
+    path = write(tmp_path / "t.csv", np.where(holes, np.nan, UNION.data))
+    assert "Use --drop-missing 0, which leaves out" in fails("select", path, "--labels", "type")

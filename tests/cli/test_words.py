@@ -1,11 +1,13 @@
 """What the command prints speaks of options; the library's own words stay in Python."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 import subspaces
+from subspaces.app.cli._say import note
 from subspaces.app.cli._words import FLAGS, OPTIONS, PLAIN, as_option, in_options
 from subspaces.messages import TOKEN, Message, literal, rendered
 from tests.test_words import MESSAGES
@@ -98,3 +100,21 @@ def test_the_messages_of_the_command_and_of_tables_say_use():
     for folder in ("cli", "tables"):
         for path in (SOURCE / folder).glob("*.py"):
             assert "would do" not in path.read_text(encoding="utf-8"), path
+
+
+def test_lines_wrap_to_a_window_and_not_in_a_pipe(capsys, monkeypatch):
+    long = "Use --max-dims to look for more components. " * 5
+    monkeypatch.setenv("COLUMNS", "60")
+    note(long)
+    assert capsys.readouterr().err == long + "\n"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    note(long)
+    lines = capsys.readouterr().err.splitlines()
+    assert " ".join(lines) == long.strip()
+    assert max(map(len, lines)) <= 60
+
+
+@pytest.mark.parametrize("words", [("simulate", "z"), ("simulate", "a", "--noise", "loud")])
+def test_errors_of_typed_values_are_plain(fails, tmp_path, words):
+    said = fails(*words, "--out", tmp_path / "t.csv")
+    assert not any(leak in said for leak in ("Value error", "unable to parse"))

@@ -118,7 +118,7 @@ def test_against_one_other_sample_nothing_is_set_apart(union):
     assert "apart-0" not in figures_of(page)
     assert "What sets each cluster apart" not in section(page, "variables")
     every = KSubspaces(5, n_components=0, affine=True, init=range(5)).fit(np.eye(5))
-    assert "so that no variables are listed" in section(render(every), "variables")
+    assert "so no variables are listed" in section(render(every), "variables")
 
 
 def test_influence_on_means_is_said_of_means(union):

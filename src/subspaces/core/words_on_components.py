@@ -27,6 +27,10 @@ MOSTLY = 0.5
 HIDES_ALL = 0.995
 # What is said of components that are mostly faint, and if all but one are.
 FEW_HOLD = "Only the first {clear} make up", "Only the first makes up"
+NO_NUMBER = (
+    "No number of components can be found: the variables are correlated, and the eigenvalues fall "
+    "without a break."
+)
 COPIED = " If variables are copies or sums of others, some components may be noise."
 
 
@@ -118,15 +122,16 @@ def verdict_on_components(
 
 def doubts_about_components(
     found: Components,
-    limit: int,
     names: Sequence[str],
     axes: PrincipalAxes,
     predictive: int | None = None,
+    *,
+    more: bool,
 ) -> list[SubspacesWarning]:
     """Return what is doubtful, a warning each: order, correlated noise, a cap, a single sample.
 
-    limit: the most components that could be told from noise; names: of the samples; axes: those
-    that were counted; predictive: how many predict a left-out cell best, if known.
+    names: of the samples; axes: those that were counted; predictive: how many predict a left-out
+    cell best, if known; more: whether more components could be looked for.
     """
     doubts: list[SubspacesWarning] = []
     beyond = axes.coordinates[:, found.count :]
@@ -144,17 +149,18 @@ def doubts_about_components(
     if found.noise == "correlated" and not depend:
         most = "use {predictive:#axis, which predicts|axes, which predict} a left-out value best"
         best = [Advice(most, "n_components", predictive)] if predictive and not found.count else []
+        beyond_few = "The variables are correlated beyond a few components, so their number, "
         doubts.append(
             TrustWarning(
                 "correlated_noise",
-                "The variables are correlated beyond a few components, so their number, {count}, "
-                "is a guess.",
+                f"{beyond_few}{{count}}, is a guess." if found.count else NO_NUMBER,
                 *best,
+                predictive=predictive,
                 count=found.count,
                 z=float(found.correlation),
             )
         )
-    if found.noise != "none" and not depend and limit > found.count == len(found.ratio) > 0:
+    if more and found.noise != "none" and not depend and found.count == len(found.ratio) > 0:
         doubts.append(
             ChoiceWarning(
                 "most_components",
@@ -208,17 +214,16 @@ def _count_of(found: Components) -> tuple[str, str]:
     if found.noise == "none":
         return "exact", "The table has rank {count} and no noise: {count:#component}."
     if found.noise == "correlated" and found.count == 0:
-        return "no_number", (
-            "No number of components can be found: the variables are correlated, and the "
-            "eigenvalues fall without a break."
-        )
+        return "no_number", NO_NUMBER
     if found.noise == "correlated":
         return "guess", (
             "{count:#component}, a guess: there the eigenvalues fall off, but the variables stay "
             "correlated."
         )
     if found.count < (found.high or 0):
-        many = "{count:#component}" if found.count else "No component"
+        if not found.count:
+            return "possible", "No component is clear: the first {next:#axis|axes} could be noise."
+        many = "{count:#component}"
         more = "one" if found.high == found.count + 1 else "{next}"
         return "possible", f"{many}, possibly {{high}}: the next {more} could be noise."
     if found.count == 0:

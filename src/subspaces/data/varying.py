@@ -8,6 +8,7 @@ from subspaces._types import Array, Data, Mask, NoiseKind
 from subspaces.core.components import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,
+    MOST_AXES,
     Components,
     all_axes,
     count_components,
@@ -68,8 +69,16 @@ class VaryingTable:
     def components(self, most: int | None, noise: NoiseKind) -> tuple[Components, PrincipalAxes]:
         """Return how many axes are components, by `count_components`, and all axes.
 
-        Those of a table with holes are the axes of the table that the components filled.
+        Those of a table with holes are the axes of the table that the components filled. By default
+        half of the directions are looked at. If all of these are components, and the others few,
+        all are.
         """
+        found, axes = self._counted(most, noise)
+        if most is None and 0 < len(found.ratio) == found.count < self.most_axes <= MOST_AXES:
+            return self._counted(self.most_axes, noise)
+        return found, axes
+
+    def _counted(self, most: int | None, noise: NoiseKind) -> tuple[Components, PrincipalAxes]:
         rows = self.rows
         if not rows.shape[1]:
             axes = PrincipalAxes(rows, np.zeros(0), np.zeros((0, 0)))
@@ -79,6 +88,10 @@ class VaryingTable:
         else:
             axes = all_axes(rows)
         return count_components(axes, most, noise, center=self.center), axes
+
+    def has_more_than(self, most: int | None) -> bool:
+        """Whether more components could be looked for than up to this maximum."""
+        return self.most_axes > (MOST_AXES if most is None else most)
 
     def checked_maximum(self, max_components: int | None) -> int | None:
         """Return ``max_components``; raise an error below 1 and above `most_axes`."""

@@ -157,8 +157,9 @@ def pca_components(
         component has to stay without its most influential sample; correlated columns, where the
         spectrum has to break. "auto" finds out.
     max_components : int, optional
-        Most components to count; by default half of the smaller side of the table. Twelve axes are
-        looked at first, and twice as many while all of them are components.
+        Most components to count; by default half of the smaller side of the table, and all that
+        can be told from noise if there are few variables. Twelve axes are looked at first, and
+        twice as many while all of them are components.
     random_state : int, RandomState or None
         Seed. Of tables of more than a million cells the leave-one-cell-out error is that of random
         rows; otherwise nothing is random.
@@ -212,13 +213,15 @@ def pca_components(
     random = as_generator(random_state)
     with collect_warnings() as doubts:
         warn_of_copies(table.rows, of_components=True)
-        found, axes = table.components(table.checked_maximum(max_components), method)
+        most = table.checked_maximum(max_components)
+        found, axes = table.components(most, method)
         if table.cells is not None:
             r = max(found.count, 1)
             warn_of_low_values(table.cells, axes.coordinates[:, :r] @ axes.basis[:, :r].T)
     loco = _left_out_cells(axes, len(found.ratio), random, table.observed, center=table.center)
     predictive = int(np.argmin(loco))
-    doubts += doubts_about_components(found, table.most_axes, table.names, axes, predictive)
+    more = table.has_more_than(most)
+    doubts += doubts_about_components(found, table.names, axes, predictive, more=more)
     for each in shown(doubts):
         warn(each)
     explained = axes.eigenvalues[: len(found.ratio)] / max(axes.eigenvalues.sum(), 1e-300)

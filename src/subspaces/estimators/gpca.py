@@ -235,7 +235,7 @@ class GPCA(SubspaceClusterer):
         size = n_monomials(len(dimensions), projected)
         needed = size - n_vanishing(dimensions, projected)
         facts = {"n_projected": projected, "size": size, "needed": needed, "n": n, "least": least}
-        advice = [Advice("use another method such as KSubspaces", command="use another --method")]
+        advice = [Advice("use another method such as KSubspaces", command="use another method")]
         if projected > least:
             smaller = Advice("use <n_projected> of {least} or more", "n_projected", command="")
             advice = [smaller, *advice]

@@ -176,7 +176,8 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         fewest = self._fewest(axes.rank)
         self._store_axes(table, axes, max(found.count, fewest))
         self._store_findings(table, found, axes)
-        for each in doubts_about_components(found, table.most_axes, table.names, axes):
+        more = table.has_more_than(most)
+        for each in doubts_about_components(found, table.names, axes, more=more):
             warn(each)
         if self.n_components_ == 0:
             one = [use("min_components", 1)] if axes.rank else []

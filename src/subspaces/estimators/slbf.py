@@ -122,5 +122,6 @@ class SLBF(SubspaceClusterer):
 
     def _check_size(self, n: int) -> None:
         if as_flag(self.spectral, "spectral") and n > MOST_SAMPLES:
-            fact = f"<spectral=True> works for up to {MOST_SAMPLES} samples, but there are {n}."
-            raise ParameterError("spectral", fact, use("spectral", False), value=True)
+            fact = f"The graph of SLBF works for up to {MOST_SAMPLES} samples, but there are {n}."
+            without = use("spectral", False, "use another method")
+            raise ParameterError("spectral", fact, without, value=True)

@@ -201,7 +201,7 @@ class SSC(SubspaceClusterer):
         else:
             larger["alpha"] = self._alpha(self._default_alpha)
         advice = [
-            Advice(f"use <{name}> above {value:g}", name, command="use another <method>")
+            Advice(f"use <{name}> above {value:g}", name, command="use another method")
             for name, value in larger.items()
         ]
         if self.solver == "omp":

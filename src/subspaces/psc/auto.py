@@ -425,7 +425,7 @@ def warn_of_one_subspace(
             use("affine", True),
         )
     # Of the largest dimension `warn_of_largest_dimension` warns.
-    for each in doubts_about_components(found, 0, names, principal_axes(rows)):
+    for each in doubts_about_components(found, names, principal_axes(rows), more=False):
         warn(each)
 
 

@@ -110,7 +110,12 @@ def warn_of_far_mean(mean: Array, mean_square: float) -> None:
             "far_mean",
             "The mean of the samples makes up {share:%} of the sum of squares, so each "
             "subspace spends an axis on it.",
-            use("affine", True),
+            Advice(
+                "use <affine='auto'> and <n_components='auto'>",
+                "affine",
+                "auto",
+                command="use <affine=True>",
+            ),
             Advice("centre the variables", command=""),
             share=share,
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.app.cli._options import NewSamples, Source, Values
+from subspaces.app.cli._options import NewSamples, Source, Values, ValuesOrPreset
 from subspaces.app.cli._say import note
 from subspaces.app.preparation import learn_preparation
 from subspaces.app.tables import doubts, hold_counts, read_table
@@ -37,14 +37,15 @@ HALF = 0.5
 
 
 def read_input(
-    source: NewSamples, variables: Iterable[str] | None = None
+    source: NewSamples, variables: Iterable[str] | None = None, marks: Sequence[str] = ()
 ) -> tuple[Table, list[Message]]:
     """Return the table in a file and doubts about it; print its size, first names and gaps.
 
     variables: those of a model, for new samples of it; by default the table is one to learn from,
-    and has to have differences between samples, and some value of each variable.
+    and has to have differences between samples, and some value of each variable. marks: of missing
+    values, besides those that were typed.
     """
-    table, path = _read(source, variables), source.data
+    table, path = _read(source, variables, marks), source.data
     most_missing = source.drop_missing if isinstance(source, Source) else None
     if most_missing is not None:
         table = _with_enough_values(table, most_missing, source)
@@ -67,7 +68,7 @@ def read_input(
     return table, doubted
 
 
-def _read(source: NewSamples, variables: Iterable[str] | None) -> Table:
+def _read(source: NewSamples, variables: Iterable[str] | None, marks: Sequence[str]) -> Table:
     try:
         table = read_table(
             source.data,
@@ -75,7 +76,7 @@ def _read(source: NewSamples, variables: Iterable[str] | None) -> Table:
             labels=source.labels,
             ignore=source.ignored,
             variables=variables,
-            missing=source.marks,
+            missing=(*source.marks, *marks),
             sample_names=source.sample_names,
             ignore_text=source.ignore_text,
             drop_empty=source.drop_empty,
@@ -111,11 +112,17 @@ def _without_differences(table: Table) -> str:
 def refuse_gaps(table: Table, path: Path, instead: str) -> None:
     """Raise ValueError if a value is missing, for a command that needs every one.
 
-    instead: what to use, as the end of a sentence.
+    instead: what to use, as the end of a sentence, if no two variables are complete, or besides.
     """
     gap = first_gap(table)
     if gap is not None:
-        raise ValueError(f"{path}: {gap}, but missing values are not supported here. Use {instead}")
+        complete = int(np.count_nonzero(~np.isnan(table.data).any(axis=0)))
+        leave_out = "--drop-missing 0, which leaves out variables with missing values, or " * (
+            complete > 1
+        )
+        raise ValueError(
+            f"{path}: {gap}, but missing values are not supported here. Use {leave_out}{instead}"
+        )
 
 
 def _check_variables(table: Table, path: Path) -> None:
@@ -164,9 +171,19 @@ def _with_enough_values(table: Table, most: float, source: NewSamples) -> Table:
 
 
 def with_left_out(preparation: Preparation, table: Table, source: Source) -> Preparation:
-    """Return the preparation with the variables that were ignored or have too many gaps."""
-    ignored, dropped = list(source.ignored), list(table.left_out)
-    return replace(preparation, ignored=ignored or None, dropped=dropped or None)
+    """Return the preparation with what was left out, and the marks of missing values."""
+    ignored, dropped, marks = map(list, (source.ignored, table.left_out, source.marks))
+    return replace(
+        preparation, ignored=ignored or None, dropped=dropped or None, missing=marks or None
+    )
+
+
+def say_preparation(preparation: Preparation) -> None:
+    """Print what was done to the values and why, if anything was."""
+    if preparation.taken_for:
+        note(preparation.taken_for)
+    if str(preparation):
+        note(f"Prepared: {preparation}.")
 
 
 def prepare_values(
@@ -187,7 +204,9 @@ def prepare_values(
     found = _constants(prepared)
     if not values.log and hold_counts(table):
         fact = "The values look like gene counts, so deep samples and large counts dominate."
-        use_log = Advice("use --log, or subspaces fit --preset cells or --preset expression", "log")
+        presets = "--preset cells or --preset expression"
+        presets = presets if isinstance(values, ValuesOrPreset) else f"subspaces fit {presets}"
+        use_log = Advice(f"use --log, or {presets}", "log")
         found.append(Message("counts", fact, {}, (use_log,), "DataWarning"))
     if values.scale is None and learned.spread is None:
         found += _holds_most(prepared) + [UNLIKE_SCALES] * differ

@@ -65,6 +65,12 @@ def variable_names(model: SubspaceClusterer) -> list[str] | None:
     return None if names is None else list(names)
 
 
+def marks(model: SubspaceClusterer) -> list[str]:
+    """Return the marks of missing values, such as -999, in the table the model was fitted to."""
+    preparation = getattr(model, "preparation_", None)
+    return [] if preparation is None else preparation.missing or []
+
+
 def _warn_of_left_out(names: tuple[str, ...]) -> None:
     shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
     columns, are = ("1 column", "is") if len(names) == 1 else (f"{len(names)} columns", "are")

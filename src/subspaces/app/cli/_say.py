@@ -7,8 +7,8 @@ import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
-from textwrap import wrap
-from typing import Any
+from textwrap import fill, wrap
+from typing import Any, TextIO
 
 import typer
 
@@ -26,12 +26,20 @@ OUTER = {"candidate", "halving"}
 
 def say(text: str = "") -> None:
     """Print ``text``, a line of the command's answer, on stdout."""
-    typer.echo(text, file=sys.stdout)
+    typer.echo(_in_window(text, sys.stdout), file=sys.stdout)
 
 
 def note(text: str) -> None:
     """Print ``text``, which is no part of the command's answer, on stderr."""
-    typer.echo(visible(text), file=sys.stderr)
+    typer.echo(_in_window(visible(text), sys.stderr), file=sys.stderr)
+
+
+def _in_window(text: str, stream: TextIO) -> str:
+    """Return a line wrapped to the window; for a pipe, or of many lines, it stays as it is."""
+    if "\n" in text or not stream.isatty():
+        return text
+    width = get_terminal_size((WORDS_WIDTH, 1)).columns
+    return fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def warn(message: str) -> None:

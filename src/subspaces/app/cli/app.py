@@ -113,7 +113,9 @@ def _in_words(error: typer.TyperException) -> str:
         named = f"{', '.join(others)} or {last}" if others else last
         return f"{error.message}. Use it with subspaces {named}"
     if not near:
-        return " ".join(error.format_message().split()).rstrip(".")
+        # The words of pydantic, which reads the options, less what only programmers need.
+        words = " ".join(error.format_message().split()).replace("Value error, ", "")
+        return words.partition(", unable to parse")[0].rstrip(".")
     best = max(sorted(near), key=lambda name: SequenceMatcher(None, str(typed), name).ratio())
     return f"{error.message}. Use {best}"
 

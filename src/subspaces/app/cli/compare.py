@@ -12,6 +12,8 @@ from subspaces.app.cli._words import in_options
 if TYPE_CHECKING:
     from subspaces.comparison import Comparison
 
+# Methods whose time grows with the square of the number of samples, and how many are many.
+SLOW, MANY_SAMPLES = ("EnsembleKSubspaces", "SSC"), 5000
 MEASURES = {
     "ari": "adjusted Rand",
     "rand": "Rand",
@@ -64,9 +66,11 @@ def compare(
     )
     may_scale = shape.affine is not False
     table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
-    if preparation.taken_for:
-        note(preparation.taken_for)
+    _inputs.say_preparation(_inputs.with_left_out(preparation, table, source))
     Said(table.notes, [*doubts, *further]).say()
+    slow = [name for name in SLOW if name in chosen]
+    if slow and len(table.data) > MANY_SAMPLES:
+        note(f"This may take minutes. Use --methods without {' and '.join(slow)} to be faster.")
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
             table.frame,

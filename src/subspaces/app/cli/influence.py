@@ -53,7 +53,8 @@ def influence(
     from subspaces.runtime.warning import collect_warnings
 
     table, doubts = _inputs.read_input(source)
-    table, _, further = _inputs.prepare_values(table, values)
+    table, preparation, further = _inputs.prepare_values(table, values)
+    _inputs.say_preparation(_inputs.with_left_out(preparation, table, source))
     with collect_warnings() as caught:
         found = pca_influence(table.data, dims, center=center)
     Said(table.notes, [*doubts, *further, *map(message_of, caught)]).say()

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 FILES = ("scores.csv", "loadings.csv", "samples.csv", "summary.json", "report.html")
 # How many axes beyond the components the screen shows, and how many variables of each component.
 BEYOND, SHOWN = 2, 4
-NONE_SHOWN = "No component was found, so none is shown. Use --dims 2 to see two anyway."
+# What a star in the table of components means.
+STAR = "* not without the sample that it rests on"
 HEADS = {"leave_one_out_error": "leave-one-out error"}
 # Variables whose loading is below this share of the strongest are not worth a word.
 FAINT = 0.25
@@ -40,7 +41,7 @@ def pca(
     ] = "auto",
     max_dims: Annotated[
         int | None,
-        setting("Look for up to N components. Default: 12, or more if needed.", "N", min=1),
+        setting("Look for up to N components. Default: as many as needed.", "N", min=1),
     ] = None,
     center: Annotated[bool, typer.Option(help="Whether to subtract the mean first.")] = True,
     level: Annotated[
@@ -137,8 +138,10 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     prepared = f"Prepared: {summary['preparation']}." if summary["preparation"] else ""
     first = [*filter(None, [summary["taken_for"], prepared]), summary["verdict"]]
     last = [summary["outliers_verdict"], what_was_written(written, out)]
-    none_found = not summary["shown"] and not summary["n_components"]
-    fitting = fitting_in(said.shown, [*first, *[NONE_SHOWN] * none_found, *last])
+    axes = summary["high"] or summary["n_predictive"] or 2
+    unseen = f"Use --dims {axes} to see {axes} ax{'i' if axes == 1 else 'e'}s all the same."
+    unseen = "" if summary["shown"] or summary["n_components"] else unseen
+    fitting = fitting_in(said.shown, [*first, *filter(None, [unseen]), *last])
     for line in fitting:
         warn(line)
     for line in first:
@@ -148,26 +151,27 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     perhaps = summary["high"] or found
     shown = summary["components"][: max(found + BEYOND, perhaps, summary["shown"])]
     headings = ("component", "variance %", "strength", "rests most on", "without it")
-    say_table(
-        [*headings, ""],
-        [_row(entry) for entry in shown],
-        numbers=(0, 1, 2, 4),
-    )
+    rows = [_row(entry) for entry in shown]
+    say_table([*headings, ""], rows, numbers=(0, 1, 2, 4))
+    if any(row[-1].endswith("*") for row in rows):
+        say(STAR)
     say()
     if summary["shown"]:
         rows = [[str(e["component"]), _strongest(e)] for e in shown[: summary["shown"]]]
         say_table(("component", "strongest variables"), rows, numbers=(0,))
-    if none_found:
-        say(NONE_SHOWN)
-    say()
+        say()
+    if unseen:
+        say(unseen)
     say(visible(summary["outliers_verdict"]))
     say()
-    say("The most influential samples:")
-    drivers = summary["influential"]
-    rows = [[_short(value) for value in driver.values()] for driver in drivers]
-    heads = [HEADS.get(name, name) for name in drivers[0]]
-    say_table(heads, rows, numbers=range(len(heads) - 3, len(heads)))
-    say()
+    # Without axes no sample drives one.
+    if summary["shown"]:
+        say("The most influential samples:")
+        drivers = summary["influential"]
+        rows = [[_short(value) for value in driver.values()] for driver in drivers]
+        heads = [HEADS.get(name, name) for name in drivers[0]]
+        say_table(heads, rows, numbers=range(len(heads) - 3, len(heads)))
+        say()
     say(what_was_written(written, out, len(said.lines) - len(fitting)))
 
 
@@ -178,7 +182,7 @@ def _row(entry: dict[str, Any]) -> list[str]:
     if ratio is None:
         return [*cells, "", "", "", "not compared"]
     if ratio > 1.0 >= without and word in ("component", "perhaps"):
-        word += ", but not without that sample"
+        word += " *"
     return [*cells, _strength(ratio), entry["rests_on"], _strength(without), word]
 
 

@@ -23,7 +23,7 @@ def predict(
 
     Columns are matched by name, in any order. Columns that the model does not
     know are left out. Use --labels for a column of classes. The values are
-    prepared as in the fit (--log, --scale, ...).
+    prepared as in the fit (--missing, --log, --scale, ...).
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def predict(
 
     fitted = _predicting.read_model(model)
     known = _predicting.variable_names(fitted)
-    table, doubts = _inputs.read_input(source, known)
+    table, doubts = _inputs.read_input(source, known, _predicting.marks(fitted))
     Said(table.notes, doubts).say()
     found = _predicting.predicted_columns(fitted, table)
     agreement = _results.agreement(table, found["cluster"])

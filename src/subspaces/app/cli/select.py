@@ -12,10 +12,7 @@ if TYPE_CHECKING:
     from subspaces.selection import Selection
 
 # What to do about missing values: what fills them would pass for clusters.
-INSTEAD = (
-    "--drop-missing 0, which leaves out variables with missing values, or run subspaces fit "
-    "with --clusters 2, 3, 4, ... and compare the stability that it prints"
-)
+INSTEAD = "subspaces fit with --clusters 2, 3, 4, ... and compare the stability that it prints"
 
 
 def select(

@@ -27,6 +27,10 @@ ANNOTATION = {"length", "start", "end", "width", "entrezid", "entrez_id", "entre
 # Names of variables that hold keys, and the fewest samples whose numbers do not differ by chance.
 KEY = re.compile(r"((?i:(^|[_\W])(id|index|idx|nr|no|number|key|code))|[a-z]ID)$")
 FEWEST_KEYS = 10
+# What people call further columns of classes that are coded as numbers.
+CODED = {"batch", "category", "digit", "gender", "outcome", "sex", "site", "status", "survived"}
+# The most levels of a column of whole numbers that is taken for classes whatever its name.
+MOST_CLASSES = 20
 # Numbers that people write for a missing value.
 MARKS = (-99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0)
 # Names that are looked at, and the shares of gene names that count as most and as few.
@@ -95,16 +99,28 @@ def _alike(table: Table) -> Iterator[DataWarning]:
 
 
 def _columns_of_classes(table: Table) -> Iterator[DataWarning]:
-    """Yield a warning on the first variable that seems to hold classes: few whole numbers."""
-    for j, name in enumerate(table.variable_names):
-        if name.lower() in CLASSES:
-            values = table.data[:, j]
-            often = len(np.unique(values)) <= len(values) / 4
-            if often and table.data.shape[1] > 1 and (values == np.rint(values)).all():
-                fact = "Variable {name!r} looks like a column of known classes."
-                advice = Advice("use <labels={name!r}> if it is", "labels")
-                yield DataWarning("classes_as_variable", fact, advice, name=name)
-                return
+    """Yield a warning on the first variable that seems to hold classes: few whole numbers.
+
+    It has a name that classes have, or is the first or last one and the only one of whole numbers.
+    """
+    n, p = table.data.shape
+    coded = CLASSES | CODED
+    named = [j for j, name in enumerate(table.variable_names) if name.lower() in coded]
+    for j in [*named, 0, p - 1] * (p > 1):
+        levels = len(np.unique(table.data[:, j]))
+        if not _is_whole(table, j) or not 1 < levels <= n / 4:
+            continue
+        alone = levels <= MOST_CLASSES and not any(_is_whole(table, i) for i in range(p) if i != j)
+        if j in named or alone:
+            fact = "Variable {name!r} looks like a column of known classes."
+            advice = Advice("use <labels={name!r}> if it is", "labels")
+            name = table.variable_names[j]
+            yield DataWarning("classes_as_variable", fact, advice, name=name)
+            return
+
+
+def _is_whole(table: Table, j: int) -> bool:
+    return bool((table.data[:, j] == np.rint(table.data[:, j])).all())
 
 
 def _intruders(table: Table) -> Iterator[DataWarning]:
@@ -158,13 +174,12 @@ def _marks(table: Table) -> Iterator[DataWarning]:
             if mark in MARKS and count > 1 and len(others):
                 off = max(others.min() - mark, mark - others.max())
                 if off > np.ptp(others):
-                    where = f"{count} values of {table.variable_names[j]}"
-                    found.setdefault(f"{mark:g}", []).append(where)
+                    found.setdefault(f"{mark:g}", []).append(table.variable_names[j])
     if found:
-        places = [f"{mark} ({where})" for mark, all_of_it in found.items() for where in all_of_it]
-        fact = "Some values are far from all others: {places}."
-        advice = Advice("use <missing={marks!r}> if they mark missing values", "missing")
-        yield DataWarning("marks", fact, advice, places=places, marks=list(found))
+        names = list(dict.fromkeys(chain.from_iterable(found.values())))
+        fact = "Far from all other values: {marks} in {n:#variable} ({names})."
+        advice = Advice("use <missing={marks!r}> if that marks missing values", "missing")
+        yield DataWarning("marks", fact, advice, marks=list(found), n=len(names), names=names)
 
 
 def _gene_like(names: Sequence[str]) -> float:

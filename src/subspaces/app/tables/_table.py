@@ -160,12 +160,13 @@ def _texts_as_numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, 
     bad, notation, unclear = _read(cells.ravel(), values)
     sheet, data = replace(sheet, cells=cells), values.reshape(cells.shape)
     is_bad = bad.reshape(cells.shape)
-    notes = [*units, *unclear]
+    # What changes the values most comes first.
+    notes = [*unclear, *units]
     if is_bad.any() and wanted.ignore_text:
         is_text = is_bad & ~unclear_cells(sheet, is_bad, notation)
         kept, texts = _without_text(sheet, data, is_text)
         sheet, data, is_bad = sheet.kept(*kept), data[np.ix_(*kept)], is_bad[np.ix_(*kept)]
-        notes += texts
+        notes = [*texts, *notes]
     if is_bad.any():
         said = bad_cells_in_words(sheet, is_bad, data, notation, wanted)
         raise ParameterError("path", f"{literal(path)}, {said}.", value=path)

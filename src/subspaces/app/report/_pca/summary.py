@@ -90,7 +90,7 @@ def _on_one_sample(found: PCAFindings) -> str:
             "No component depends on a single sample: each stays if its strongest one is left out."
         )
     each = [
-        f"Component {r + 1} depends on one sample,  {name_of(found, known.rests_on[r])}: "
+        f"Component {r + 1} depends on one sample, {name_of(found, known.rests_on[r])}: "
         "without it noise reaches as far."
         for r in found.alone
     ]
