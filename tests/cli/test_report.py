@@ -59,7 +59,7 @@ def test_the_page_written_again_tells_what_is_missing(run, union_file, tmp_path)
     ended = run("report", out, "--force")
     assert parts(out / "report.html")[1] == sections
     assert ended.err == ""
-    assert "most of sample sample 3 (20 %)" in parts(out / "report.html")[0]
+    assert "most in sample sample 3 (20 %)" in parts(out / "report.html")[0]
 
 
 def test_what_the_page_lacks_is_said(run, counts, tmp_path):
@@ -71,7 +71,7 @@ def test_what_the_page_lacks_is_said(run, counts, tmp_path):
     (out / "labels.csv").write_text("sample,cluster,class\ns0,1,other\n")
     ended = run("report", out, "--force", "--title", "Mine")
     assert f"Note: {out} has no markers.csv, so the page shows no markers" in ended.err
-    assert f"Note: {out} has no labels.csv of this fit, so that" in ended.err
+    assert f"Note: {out} has no labels.csv of this fit, so" in ended.err
     words, sections = parts(out / "report.html")
     assert not {"agreement", "markers"} & set(sections)
     assert "Mine" in words
