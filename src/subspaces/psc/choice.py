@@ -37,7 +37,8 @@ RISES = 3
 MOSTLY_COMPLETE = 0.5
 # Axes in which clusters are compared with one group: skewness shows in more than the leading ten.
 JUDGED_AXES = 15
-# Standard errors by which clusters must be likelier than one subspace.
+# Standard errors by which clusters must be likelier than one subspace. Clusters of given dimensions
+# must be likelier at all.
 CLEARLY = 3.0
 # Tables of one group that are cut by K-means, and the level of the test.
 TABLES, LEVEL = 39, 0.05
@@ -51,17 +52,18 @@ CENTRED = 1e-8
 class AgainstOne:
     """How clusters compare with one group: log-likelihood gained, its error, and a p-value.
 
-    p_value: None if the gain is clear, so that nothing was tested.
+    p_value: None if the gain is clear, so that nothing was tested; clearly: in standard errors.
     """
 
     gain: float
     standard_error: float
     p_value: float | None = None
+    clearly: float = CLEARLY
 
     @property
     def is_clear(self) -> bool:
         """Whether the samples are clearly likelier under the clusters."""
-        return self.gain > CLEARLY * self.standard_error
+        return self.gain > self.clearly * self.standard_error
 
     @property
     def keeps(self) -> bool:
@@ -88,7 +90,8 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     best = best_of_each_number(found)
     against = None
     if best and is_auto(settings.n_clusters):
-        against = against_one_group(rows, best[0])
+        clearly = CLEARLY if is_auto(settings.n_components) else 0.0
+        against = against_one_group(rows, best[0], clearly)
     if not best or (against is not None and not against.keeps):
         chosen = _one_cluster(rows, settings) if not numbers or against else _simplest(settings)
     else:
@@ -197,9 +200,10 @@ def against_one_subspace(rows: Array, candidate: Candidate) -> AgainstOne:
     return AgainstOne(float(worse.sum()), float(np.sqrt(len(rows)) * worse.std(ddof=1)))
 
 
-def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
+def against_one_group(rows: Array, candidate: Candidate, clearly: float) -> AgainstOne:
     """Compare a candidate with one subspace, and with one group of samples if that is close."""
-    found, k = against_one_subspace(rows, candidate), candidate.n_clusters
+    found = replace(against_one_subspace(rows, candidate), clearly=clearly)
+    k = candidate.n_clusters
     if found.is_clear:
         return found
     seen = leading_axes(rows)
