@@ -322,7 +322,7 @@ def test_samples_between_clusters():
     assert np.mean(ambiguity(unclear, noise) > 0.8) > 0.3
     for model, X in ((clear, DENSE.data), (unclear, noise)):
         assert np.all((ambiguity(model, X) >= 0) & (ambiguity(model, X) <= 1))
-    with pytest.raises(ValueError, match="two or more are needed"):
+    with pytest.raises(ValueError, match="only one cluster"):
         ambiguity(PSC(1).fit(noise), noise)
 
 
@@ -463,7 +463,7 @@ def test_plots():
         (
             lambda: select_n_components(PSC(), DENSE.data, criterion="press"),
             ValueError,
-            "criterion='press' takes the largest",
+            "criterion='press' chooses the largest",
         ),
         (lambda: select_n_variables(PSC(), DENSE.data), ValueError, "a first guess, such as 10"),
         (lambda: select_n_variables(KSubspaces(), DENSE.data), TypeError, "has no n_variables"),

@@ -98,7 +98,9 @@ def test_the_value_in_the_way_is_named():
 
 @pytest.mark.parametrize("shape", [(0, 300), (20, 0)])
 def test_an_empty_matrix_is_refused(shape):
-    with pytest.raises(ValueError, match=rf"shape \({shape[0]}, {shape[1]}\). Use samples"):
+    with pytest.raises(
+        ValueError, match=rf"shape \({shape[0]}, {shape[1]}\). Use at least one sample"
+    ):
         PSC(2).fit(sparse.csr_array(shape))
 
 

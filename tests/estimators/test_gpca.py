@@ -239,13 +239,13 @@ def test_clusters_that_are_not_there_are_filled_up():
         ({"method": "svd"}, "method='svd' is unknown. Use one of auto, codimension_one, voting"),
         (
             {"method": "codimension_one"},
-            "method='codimension_one' needs clusters of one dimension",
+            "method='codimension_one' needs clusters with the same dimension",
         ),
         ({"tolerance": 0.0}, r"tolerance=0.0 is out of range. Use a number above 0, up to 1.57"),
         ({"tolerance": 2.0}, r"tolerance=2.0 is out of range. Use a number above 0, up to 1.57"),
         ({"n_projected": 2}, "n_projected=2 is out of range for subspaces of dimension 2. Use 3"),
         ({"n_components": 7}, "n_components=7 is out of range for 6 variables. Use 1 to 6"),
-        ({"n_components": 6}, r"n_components=6 equals the rank of the table in several clusters"),
+        ({"n_components": 6}, "Several clusters have dimension 6, the rank of the table"),
         ({"max_iter": 0}, "max_iter=0 is out of range. Use 1 or more"),
     ],
 )

@@ -247,7 +247,7 @@ def test_many_rows_are_filled_and_read_in_passes():
     assert matched_accuracy(union.target, found[0].labels_) > 0.95
     assert found[1].feature_names_in_.tolist() == names
     frame.loc[3, "g1"] = np.inf
-    with pytest.raises(ValueError, match=r"inf at row 3, column 1 \('g1'\)"):
+    with pytest.raises(ValueError, match=r"inf at row 3, column 'g1'"):
         PSC(3).fit(frame)
     with pytest.raises(ValueError, match="NaN"):
         MiniBatchPSC(3).fit(frame)
@@ -301,7 +301,7 @@ def test_rows_and_columns_without_values_are_refused(name):
         model.fit(bad)
     frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(16)])
     frame["g4"] = np.nan
-    with pytest.raises(ValueError, match=r"no value in column 4 \('g4'\)"):
+    with pytest.raises(ValueError, match=r"no value in column 'g4'"):
         model.fit(frame)
     frame = frame.set_axis([f"s{i}" for i in range(len(X))])
     frame[["g6", "g9"]] = np.nan

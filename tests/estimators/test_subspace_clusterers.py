@@ -427,6 +427,7 @@ def test_an_emptied_cluster_is_said():
         KSubspaces(2, random_state=0).fit(X[:, :1])
 
 
+@pytest.mark.filterwarnings("ignore::subspaces.messages.DataWarning")
 def test_columns_of_very_unlike_scale():
     wild = generic(60, 4) * np.array([1e9, 1, 1, 1])
     with refuses("n_components", 2) as raised:

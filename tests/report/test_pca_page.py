@@ -248,7 +248,7 @@ def test_without_a_component_the_page_says_so():
     assert '<p class="verdict">No component ' in section(page, "summary")
     assert "There is no component to draw the samples on." in section(page, "scores")
     assert "There is no component, so" in section(page, "variables")
-    assert "nothing to drive but the mean" in section(page, "drivers")
+    assert "There is no component, only the mean" in section(page, "drivers")
     assert "alone" not in sections_of(page)
     figure = figures_of(page)["limits"]
     assert figure["layout"]["xaxis"]["title"]["text"] == "place in the table"

@@ -221,7 +221,7 @@ def test_a_folder_stands_for_the_model_in_it(lines, tmp_path):
 def test_a_file_of_something_else_is_told_with_what_to_use(lines, tmp_path):
     use = "Use the model.npz that subspaces fit wrote, its folder, or a file of save"
     refused(tmp_path, b"gene,s1,s2", f"{use}$")
-    refused(tmp_path, npz(a=np.ones(3)), f"not of this library. {use}$")
+    refused(tmp_path, npz(a=np.ones(3)), f"not written by this library. {use}$")
     quick(KSubspaces).fit(lines).save(tmp_path / "model.npz")
     refused(tmp_path, npz(a=np.ones(3)), f"Use {tmp_path / 'model.npz'}$")
 
@@ -260,8 +260,8 @@ def test_files_of_something_else(tmp_path):
     refused(tmp_path, pickle.dumps(trap), "zip")
     refused(tmp_path, npz(a=np.ones(3)), "no member header")
     refused(tmp_path, npz(header=hidden), "neither numbers nor text")
-    refused(tmp_path, npz(header=np.ones(3)), "not of bytes")
-    refused(tmp_path, npz(header=np.frombuffer(b"{}", np.uint8)), "not of this library")
+    refused(tmp_path, npz(header=np.ones(3)), "not bytes")
+    refused(tmp_path, npz(header=np.frombuffer(b"{}", np.uint8)), "not written by this library")
     refused(tmp_path, npz(np.savez_compressed, header=np.zeros(10**6)), "compressed")
     assert not (tmp_path / "sprung").exists()
 
@@ -310,13 +310,13 @@ def test_headers_that_nobody_wrote(written, tmp_path):
         ("fit_", None, "fit_"),
         ("fit_", {"Fit": {}}, "missing or unknown parts"),
         ("fit_", {"Record": {}}, "missing or unknown parts"),
-        ("n_features_in_", 10**15, "does not fit"),
+        ("n_features_in_", 10**15, "does not match"),
         ("n_features_in_", True, "n_features_in_"),
         ("predict", 1, "'predict', which PSC does not have"),
         ("__class__", "Trap", "'__class__', which PSC does not have"),
         ("labels_", "zero", "labels_"),
         ("record_", {"Record": {}}, "missing or unknown parts"),
-        ("record_", {"Trap": {}}, "'Trap' is no kind"),
+        ("record_", {"Trap": {}}, "'Trap' is not a known kind"),
         ("_scale", {"array": "array_99"}, "'array'"),
         ("_scale", "large", "_scale"),
         ("selection_", [1], "selection_"),
@@ -334,7 +334,7 @@ def test_attributes_of_the_wrong_kind(name, value, match, written, tmp_path):
     ("name", "value", "match"),
     [
         ("labels", "zero", "fit_"),
-        ("subspaces", {"tuple": []}, "fit together|does not fit"),
+        ("subspaces", {"tuple": []}, "fit together|does not match"),
         ("subspaces", {"tuple": [{"tuple": [1]}, 2]}, "subspaces of a Fit"),
         ("objective", {"float": "1"}, "'float'"),
         ("objective", "low", "objective of a Fit"),
@@ -442,11 +442,11 @@ def swapped(written, change, name="labels"):
 def test_arrays_that_do_not_fit_together(written, tmp_path):
     refused(tmp_path, swapped(written, lambda labels: labels + 1), "fit together")
     refused(tmp_path, swapped(written, lambda labels: labels - 2), "fit together")
-    refused(tmp_path, swapped(written, lambda labels: labels[1:]), "does not fit")
+    refused(tmp_path, swapped(written, lambda labels: labels[1:]), "does not match")
     refused(tmp_path, swapped(written, lambda labels: labels.astype(float)), "labels of a Fit")
-    refused(tmp_path, swapped(written, lambda basis: basis[:-1], "subspaces"), "does not fit")
+    refused(tmp_path, swapped(written, lambda basis: basis[:-1], "subspaces"), "does not match")
     refused(tmp_path, swapped(written, lambda basis: basis * np.nan, "subspaces"), "fit together")
-    refused(tmp_path, swapped(written, lambda sizes: sizes[1:], "sizes"), "does not fit")
+    refused(tmp_path, swapped(written, lambda sizes: sizes[1:], "sizes"), "does not match")
 
 
 def test_members_that_nobody_wrote(written, tmp_path):
@@ -471,7 +471,7 @@ def test_members_that_nobody_wrote(written, tmp_path):
     np.lib.format.write_array_header_1_0(empty, declared)
     refused(tmp_path, packed(header, {**members, "array_1.npy": empty.getvalue()}), "has 0 bytes")
     text = model_file._as_bytes(np.array(["ab"])).replace(b"a\0\0\0", b"\xff" * 4)
-    refused(tmp_path, packed(header, {**members, "array_1.npy": text}), "text that is none")
+    refused(tmp_path, packed(header, {**members, "array_1.npy": text}), "invalid text")
 
 
 def test_a_member_that_the_header_does_not_name_is_not_read(written, tmp_path):
@@ -480,7 +480,7 @@ def test_a_member_that_the_header_does_not_name_is_not_read(written, tmp_path):
 
 
 def test_a_model_after_something_else_is_refused(written, tmp_path):
-    refused(tmp_path, b"#!/bin/sh\nexit\n" + written, "begins with something else")
+    refused(tmp_path, b"#!/bin/sh\nexit\n" + written, "does not begin like a model file")
 
 
 def test_declared_sizes_are_checked_before_anything_is_read(written, tmp_path, monkeypatch):

@@ -39,7 +39,8 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
         fact = f"<refine='descent'> works for up to {FEW_ROWS} samples, but there are {len(X)}."
         others = use("refine", "ppca"), use("refine", None)
         raise ParameterError("refine", fact, *others, value="descent")
-    warn_of_units(X)
+    if settings.n_variables is None:  # of sparse loadings some variables are louder
+        warn_of_units(X)
     with one_blas_thread() if X.size <= SMALL or has_holes(X) else nullcontext():
         return with_means(X, _fit_matrix(X, settings))
 
