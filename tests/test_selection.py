@@ -117,7 +117,8 @@ def test_heavy_tails_alone_are_one_cluster(affine):
 @pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
 def test_clusters_in_a_skewed_table_are_doubted_and_normal_margins_see_none():
     X = np.exp(np.random.default_rng(0).normal(size=(120, 12)))
-    assert PSC("auto", affine=True, max_clusters=3, random_state=0).fit(X).n_clusters_ == 1
+    with warns("heavy_tails"):
+        assert PSC("auto", affine=True, max_clusters=3, random_state=0).fit(X).n_clusters_ > 1
     estimator = PSC(affine=True, n_init=2, random_state=0)
     with warns("heavy_tails"):
         select_n_clusters(estimator, X, range(1, 4))
@@ -152,7 +153,7 @@ def test_an_automatic_choice_doubts_the_stretches_of_a_walk_and_finds_none_in_ra
     with warns("neighbours_depend"):
         left_open.fit(walk)
     assert left_open.n_clusters_ > 1
-    assert left_open.fit(answers).n_clusters_ == 1
+    assert left_open.set_params(n_components="auto").fit(answers).n_clusters_ == 1
 
 
 def test_clusters_sorted_by_class_are_no_time_series():

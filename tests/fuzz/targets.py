@@ -14,6 +14,7 @@ import numpy as np
 
 from subspaces import load
 from subspaces.app.tables import _h5ad, read_cls, read_table
+from subspaces.messages import ParameterError
 from tests.fuzz.seeds import H5AD, MODEL
 
 LONGEST = 10.0
@@ -27,7 +28,7 @@ def violation(path: Path) -> str | None:
             warnings.simplefilter("error")
             _read(path)
     except ValueError as error:
-        if type(error) is not ValueError or str(path) not in str(error):
+        if type(error) not in (ValueError, ParameterError) or str(path) not in str(error):
             return f"an error that does not name the file: {type(error).__name__}: {error}"
         if len(str(error).splitlines()) > 1:
             return f"more than one line: {error}"

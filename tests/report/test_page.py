@@ -167,7 +167,7 @@ def test_a_path_in_place_of_data_is_told_where_it_goes(union, tmp_path):
 
 def test_a_method_without_subspaces_says_so(union):
     page = render(SparseKMeans(2, random_state=0).fit(union.data))
-    assert "they are no subspaces" in section(page, "clusters")
+    assert "no subspaces with axes" in section(page, "clusters")
     assert "The bound on the weights was chosen" in section(page, "choice")
     assert "does not measure the influence" in section(page, "samples")
     assert {"weights", "between", "candidates"} <= set(figures_of(page))
