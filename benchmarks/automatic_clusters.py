@@ -144,7 +144,7 @@ def main():
         "automatic_clusters",
         f"# The number of clusters with affine=True, {len(sets)} sets\n\n"
         "`python benchmarks/automatic_clusters.py`. The dimension is given, K is left to PSC\n"
-        "(1 to 8). How often it is right, by the true K:\n\n"
+        "(1 to 10). How often it is right, by the true K:\n\n"
         + markdown(["dimension", "K = 1", "2", "3", "4", "all"], rows)
         + "\n\nWhere the model fitted to the true partition labels at least 90 % of its samples\n"
         + f"right, each left out: {_counted(learnable, None, None)}.\n"
