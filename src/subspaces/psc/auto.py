@@ -1,6 +1,6 @@
-"""Fits that choose what is "auto": the number of clusters, their dimensions, their variables.
+"""Fits of sparse loadings that choose what is "auto", and what choices are judged and doubted by.
 
-What is chosen by is computed from `Clusters`, whatever estimator found them, so that
+Without `n_variables` the numbers are chosen by `choice.choose`. What is chosen by is computed from `Clusters`, whatever estimator found them, so that
 `subspaces.selection` chooses in the same way.
 """
 
