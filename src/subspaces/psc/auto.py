@@ -1,7 +1,7 @@
 """Fits of sparse loadings that choose what is "auto", and what choices are judged and doubted by.
 
-Without `n_variables` the numbers are chosen by `choice.choose`. What is chosen by is computed from `Clusters`, whatever estimator found them, so that
-`subspaces.selection` chooses in the same way.
+Without `n_variables` the numbers are chosen by `choice.choose`. What is chosen by is computed from
+`Clusters`, whatever estimator found them, so that `subspaces.selection` chooses in the same way.
 """
 
 from collections.abc import Callable, Sequence
