@@ -71,7 +71,7 @@ def test_cells_hold_counts_or_logarithms(values, kind, because):
 
 
 def test_intensities_are_no_cells():
-    with pytest.raises(ValueError, match=r"neither counts of cells nor their logarithms"):
+    with pytest.raises(ValueError, match=r"neither counts nor log counts"):
         read_cells(2.0**LOGS - 60.0)
     with pytest.raises(ValueError, match=r"Whole numbers from -\d+ to \d+ are neither"):
         read_cells(np.rint(LOGS - 8.0))

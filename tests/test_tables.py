@@ -309,7 +309,7 @@ def test_gct_and_cls(file):
         (GCT.replace("5\t6", "five\t6"), "line 5, column 4 ('s2'): 'five' is not a number"),
         (GCT.replace("5\t6", "5"), "line 5: 4 cells, but line 3 has 5"),
         (GCT.replace("KIT", "TP53"), "line 5: the variable name 'TP53' is already used at line 4"),
-        ("#1.2\n2\t3\n", "ends after line 2"),
+        ("#1.2\n2\t3\n", "has no table after line 2"),
     ],
 )
 def test_a_gct_file_is_checked(file, content, message):
@@ -326,7 +326,7 @@ def test_a_gct_file_is_checked(file, content, message):
         ("3 2 1\n# ALL AML\n1 0 1\n", ("ALL", "AML", "ALL")),  # in the order of appearance
         ("3 2 1\n# ALL AML\n0 1\n", "3 samples of 2 classes, but 2 names and 2 samples"),
         ("3 2 1\n# ALL\n0 1 0\n", "1 names"),
-        ("three 2\n# ALL AML\n0 1 0\n", "line 1: 'three 2' has no sizes"),
+        ("three 2\n# ALL AML\n0 1 0\n", "line 1: 'three 2' does not give the numbers"),
         ("#numeric\n#x\n1 2\n", "line 1"),
         ("0 1 0\n", "is not a CLS file"),
     ],

@@ -136,7 +136,7 @@ def doubt(reading: Reading) -> SubspacesWarning | None:
     words = {"ratios": "log ratios", "log": "logarithms"}.get(reading.kind, reading.kind)
     return DataWarning(
         "negative_whole",
-        "Whole numbers, {negative:%} of them negative, were treated as {words}.",
+        "All values are whole numbers, {negative:%} negative, and were treated as {words}.",
         FROM_0_UP,
         ROUNDED_RATIOS,
         Advice("use <kind='intensities'> for a scanner's values", "kind", "intensities"),
@@ -166,7 +166,7 @@ def read_cells(X: Any) -> Reading:
     found = read_values(X)
     span = _span(found.smallest, found.largest)
     if found.negative > 0 and found.beyond > FEW:
-        fact = f"Values from {span} are neither counts of cells nor their logarithms."
+        fact = f"Values from {span} are neither counts nor log counts."
         raise ParameterError("X", fact, Advice("use counts"), FOR_ARRAYS)
     if found.negative > 0 and found.whole >= WHOLE:
         fact = f"Whole numbers from {span} are neither counts nor logarithms."

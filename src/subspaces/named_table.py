@@ -96,7 +96,10 @@ def without_missing(table: Table, most: float) -> Table:
     """
     gone = np.isnan(table.data).mean(axis=0) > most
     if gone.all():
-        fact = "Every variable has more than {value:%} of its values missing. Use a larger share."
+        fact = (
+            "Every variable has more than {value:%} of its values missing, so none is left. Use a "
+            "larger <drop_missing>."
+        )
         raise ParameterError("drop_missing", fact, value=most)
     if not gone.any():
         return table

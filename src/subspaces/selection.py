@@ -625,7 +625,7 @@ def _warn_of_the_last(
 ) -> None:
     """Warn that the largest candidate was chosen, unless the data allow no larger one."""
     if len(numbers) > 1 and place == len(numbers) - 1 and numbers[-1] < most:
-        fact = "{chosen} {name} were chosen, the largest candidate, so more may suit better."
+        fact = "{chosen} {name} were chosen, the largest number tried, so more may fit better."
         wider = Advice("use a wider range of candidates", command="use a larger <max_clusters>")
         doubt(ChoiceWarning, f"most_{name}", fact, wider, *others, chosen=numbers[-1], name=name)
 

@@ -76,7 +76,7 @@ WORDS = [
     (["predict", "model.npz", "data.csv", "--out", "there/labels.csv"], "already exists. Use"),
     (["predict", "model.npz", "data.csv", "--out", "data.csv"], "data.csv would be overwritten"),
     (["report", "no.npz"], "no.npz: No such file or directory"),
-    (["report", "pca"], "pca contains a PCA, which has no model. Use the folder of a"),
+    (["report", "pca"], "pca is from subspaces pca, which saves no model. Use a folder"),
     ([*FIT, "--drop-missing", "50"], "--drop-missing 50 is out of range. Use 0.5 for 50 %"),
     ([*FIT, "--drop-missing", "-1"], "--drop-missing -1 is out of range. Use a share from 0 to 1"),
     (["select", "no.csv"], "no.csv: No such file or directory"),

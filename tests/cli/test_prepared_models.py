@@ -188,7 +188,7 @@ def test_a_page_is_written_from_raw_samples(run, wine, tmp_path):
     model = fitted(run, wine, tmp_path, *SETTINGS["curved"])
     page = model.report(wine, tmp_path / "page.html").read_text()
     assert str(model.preparation_) in page
-    with pytest.raises(ValueError, match="X is not the data of fit"):
+    with pytest.raises(ValueError, match="X is not what the model was fitted to"):
         model.report(wine * 1.5, tmp_path / "page.html")
 
 

@@ -330,7 +330,7 @@ def test_counts_in_an_anndata_are_told(kind):
 def test_a_model_in_the_place_of_the_table_is_recognised():
     X, _ = shifted()
     model = PSC(2, n_components=0, affine=True, n_init=1, random_state=0).fit(X)
-    with pytest.raises(TypeError, match=r"X is a PSC. Use the table first, markers\(X, model.lab"):
+    with pytest.raises(TypeError, match=r"X is a PSC, not a table. Use markers\(X, model.lab"):
         diagnostics.markers(model, X)
 
 

@@ -128,7 +128,7 @@ def test_a_method_without_subspaces_shares_its_weights(union):
         ({"classes": [0, 1]}, "classes has 2 entries for 45 samples. Use one for each"),
         ({"sample_names": ["a"]}, "sample_names has 1 entries for 45 samples"),
         ({"variable_names": list("abc")}, "variable_names has 3 entries for 12 variables"),
-        ({"X": np.ones((3, 12))}, r"X has shape \(3, 12\), the data of fit \(45, 12\)"),
+        ({"X": np.ones((3, 12))}, r"X has shape \(3, 12\), but the model was fitted to \(45, 12\)"),
     ],
 )
 def test_what_does_not_fit_the_model_is_named(union, options, message):
@@ -141,5 +141,5 @@ def test_other_data_of_the_same_shape_are_found_out(union):
     model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
     wrong = union.data.copy()
     wrong[7] *= 1.01
-    with pytest.raises(ValueError, match="not the data of fit: row 7 differs"):
+    with pytest.raises(ValueError, match="fitted to: row 7 differs"):
         found(model, wrong)

@@ -134,7 +134,9 @@ def check_real(X: Data, name: str = "X") -> None:
         )
     if kind in TIMES:
         raise ParameterTypeError(
-            name, f"<{name}> is a table of dates or times ({dtype}). {_USE_NUMBERS}."
+            name,
+            f"<{name}> is a table of dates or times ({dtype}). Use numbers, such as days since the "
+            "first date.",
         )
     dated = [j for j, kind in enumerate(getattr(X, "dtypes", ())) if _is_time(kind)]
     if dated:

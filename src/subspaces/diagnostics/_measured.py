@@ -79,7 +79,7 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
     if hasattr(X, "fit") and hasattr(X, "get_params"):
         raise ParameterTypeError(
             "X",
-            f"<X> is a {type(X).__name__}. Use the table first, markers(X, model.labels_), or "
+            f"<X> is a {type(X).__name__}, not a table. Use markers(X, model.labels_), or "
             "model.markers(X).",
         )
     if hasattr(X, "var_names") and hasattr(X, "X"):

@@ -314,7 +314,7 @@ def _verdict(
     named = {f"named_{kind}": listed(figures[kind], NAMED) for kind in ("off", "far")}
     figures |= {**named, "clearest": [names[i] for i in outliers[:NAMED]]}
     if count > TOO_MANY * n:
-        fact = "{count} of {samples} samples are far from this PCA, such as {clearest}."
+        fact = "{count} of {samples} samples do not fit this PCA, among them {clearest}."
         advice = (Advice("try more components"), Advice("look for groups of samples"))
         return Verdict("too_many", fact, figures, advice, grade=Grade.NO)
     words = {"off": "{named_off} off the axes", "far": "{named_far} far out"}

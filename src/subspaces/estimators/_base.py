@@ -737,7 +737,7 @@ class SubspaceClusterer(
         if largest > FURTHEST * self._scale:
             raise ParameterError(
                 "X",
-                f"<X> is on a very different scale from the data of fit: up to {largest:.3g}, not "
+                f"<X> has values up to {largest:.3g}, a very different scale from the fit's, up to "
                 f"{self._scale:.3g}. Use the same units.",
             )
 

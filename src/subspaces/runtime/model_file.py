@@ -128,7 +128,7 @@ def _check_members(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
     if len({name.removesuffix(".npy") for name in names}) < len(names):
         raise ValueError("two of its members have the same name")
     if any(m.compress_type != zipfile.ZIP_STORED or m.flag_bits & 1 for m in members):
-        raise ValueError("it has compressed or encrypted members, which a model file does not have")
+        raise ValueError("it is compressed or encrypted, and model files are not")
     declared = sum(member.file_size for member in members)
     if declared > n_bytes or any(m.file_size != m.compress_size for m in members):
         raise ValueError(f"it declares {declared} bytes of content but has {n_bytes} in all")

@@ -127,7 +127,7 @@ def existing_model(path: Path) -> Path:
     """Return the path of a model file; for a folder, that of model.npz in it."""
     if (path / "scores.csv").is_file() and not (path / "model.npz").exists():
         raise ValueError(
-            f"{path} contains a PCA, which has no model. Use the folder of a subspaces fit, "
+            f"{path} is from subspaces pca, which saves no model. Use a folder of subspaces fit, "
             f"or open {path / 'report.html'}"
         )
     path = path / "model.npz" if path.is_dir() else path

@@ -224,7 +224,8 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
     shape, fitted = samples.rows.shape, (len(model.labels_), facts.n_variables)
     if shape != fitted:
         raise ValueError(
-            f"X has shape {shape}, the data of fit {fitted}. Use the same data, or no X"
+            f"X has shape {shape}, but the model was fitted to {fitted}. Use the same data, or "
+            "leave out X"
         )
     recorded = model.record_.coordinates
     if recorded is None or samples.coordinates is None:
@@ -236,8 +237,8 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
         wrong = members[(away[members] > tolerance).any(axis=1)]
         if len(wrong):
             raise ValueError(
-                f"X is not the data of fit: row {wrong[0]} differs. Use the same data in the same "
-                "order, or no X"
+                f"X is not what the model was fitted to: row {wrong[0]} differs. Use the same data "
+                "in the same order, or leave out X"
             )
     return samples
 

@@ -86,7 +86,9 @@ def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
     except UnicodeDecodeError:
         if encoding == "utf-8-sig":
             return _latin(path, content)
-        raise ValueError(f"{path} is not complete {encoding.upper()}. {SAVE}") from None
+        raise ValueError(
+            f"{path} looks like {encoding.upper()}, but is damaged or cut short. {SAVE}"
+        ) from None
     if "\0" in text:
         raise ValueError(f"{path} is not a text file. {SAVE}")
     return text, ()

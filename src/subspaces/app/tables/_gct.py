@@ -60,7 +60,7 @@ def _parts(path: Path) -> tuple[tuple[int, ...], Grid]:
             f"Use {SIZES[version]} whole numbers"
         )
     if not rest.strip():
-        raise ValueError(f"{path} ends after line 2. Add a line with {HEADING[version]}")
+        raise ValueError(f"{path} has no table after line 2. Is the file cut short?")
     return sizes, as_grid(path, rest, "\t", first_line=3)
 
 
@@ -81,7 +81,10 @@ def read_cls(path: Path) -> tuple[str, ...]:
     names = [name for name in [heading[0].lstrip("#"), *heading[1:]] if name]
     n_samples, n_classes = map(as_whole, [*sizes, "", ""][:2])
     if n_samples is None or n_classes is None:
-        raise ValueError(f"{path}, line 1: {' '.join(sizes)!r} has no sizes. Use '38 3 1', say")
+        raise ValueError(
+            f"{path}, line 1: {' '.join(sizes)!r} does not give the numbers of samples and "
+            "classes. Write 38 3 1 for 38 samples in 3 classes, say"
+        )
     used = list(dict.fromkeys(marks))
     if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:
         raise ValueError(

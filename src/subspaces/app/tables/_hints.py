@@ -177,7 +177,7 @@ def _marks(table: Table) -> Iterator[DataWarning]:
                     found.setdefault(f"{mark:g}", []).append(table.variable_names[j])
     if found:
         names = list(dict.fromkeys(chain.from_iterable(found.values())))
-        fact = "Far from all other values: {marks} in {n:#variable} ({names})."
+        fact = "{marks} lies far from all other values in {n:#variable} ({names})."
         advice = Advice("use <missing={marks!r}> if that marks missing values", "missing")
         yield DataWarning("marks", fact, advice, marks=list(found), n=len(names), names=names)
 
