@@ -15,7 +15,7 @@ from subspaces.messages import Grade
 from subspaces.pca.components import Components
 from subspaces.pca.verdict import AxisKind, kinds_of_axes, verdict_on_components
 from subspaces.runtime.warning import collect_warnings
-from tests.core.test_components import planted
+from tests.pca.test_components import planted
 from tests.warned import refuses, warns
 
 
