@@ -1,11 +1,11 @@
 """How sure the axes of one PCA are: the exact jackknife, from one decomposition.
 
-Without sample i the scatter in the old axes is ``diag(lambda) - z_i z_i'`` (`core/secular.py`), with
+Without sample i the scatter in the old axes is ``diag(lambda) - z_i z_i'``, with
 
     z_i = sqrt(u_i) a_i                      around the origin,
     z_i = sqrt(u_i W/(W - u_i)) a_i          around the mean, which is refitted,
 
-and its eigenvectors c_ir are known for every i. A weight w_i is a number of copies, of which one
+and the secular equation (`core/secular.py`) gives its eigenvectors c_ir for every i. A weight w_i is a number of copies, of which one
 is left out: u_i = min(w_i, 1). Pseudo-values of the axis r and of the mean's coordinate on it,
 
     q_ir = [ (W - u_i)/u_i (c_ir - e_r), a_i . c_ir ]       (d + 1 numbers),
@@ -208,9 +208,7 @@ def without_each(axes: PrincipalAxes, count: int, *, affine: bool, weights: Arra
         values, refits[i] = _refitted(coordinates, others, affine)
         found = min(count + 1, axes.rank)
         roots[i, :found] = np.where(roots[i, :found] > 0.0, values[:found], 0.0)
-    return LeftOut(
-        coordinates, weights, removed, affine, rows, axes.eigenvalues, roots, refits
-    )
+    return LeftOut(coordinates, weights, removed, affine, rows, axes.eigenvalues, roots, refits)
 
 
 def _refitted(coordinates: Array, weights: Array, affine: bool) -> tuple[Array, Array]:
@@ -250,9 +248,7 @@ def _spreads(
             yield left.covariance(product, total)
 
 
-def _variances(
-    left: LeftOut, rotation: Array | None, turned: Array | None
-) -> tuple[Array, Mask]:
+def _variances(left: LeftOut, rotation: Array | None, turned: Array | None) -> tuple[Array, Mask]:
     """Return the standard errors (R,) of the variances along the axes, and which axes are mixed.
 
     Rotated axes depend on their subspace alone, which mixes with the axis after the last.

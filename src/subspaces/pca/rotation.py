@@ -15,8 +15,9 @@ import numpy as np
 from subspaces._types import Array
 from subspaces.subspace import signs_of_largest
 
-# Sweeps over all pairs of axes: each more than squares what is left of the angles.
-MOST_SWEEPS = 50
+# Sweeps over all pairs of axes, of which ten or twenty are usual: without groups of variables there
+# is hardly an optimum, and angles shrink slowly.
+MOST_SWEEPS = 500
 # The angle in radians below which a pair of axes counts as settled.
 SETTLED = 1e-12
 
@@ -27,7 +28,9 @@ def varimax(axes: Array, start: Array | None = None) -> Array:
     Pairs of axes are turned in closed form [Kaiser 1958] until none turns any more.
     """
     count = axes.shape[-1]
-    turned = np.broadcast_to(np.eye(count) if start is None else start, (*axes.shape[:-2], count, count))
+    turned = np.broadcast_to(
+        np.eye(count) if start is None else start, (*axes.shape[:-2], count, count)
+    )
     length = np.linalg.norm(axes, axis=-1, keepdims=True)
     columns = (axes / np.where(length > 0.0, length, 1.0)) @ turned
     # One axis after the other, so that a pair of columns lies together in memory.
@@ -47,7 +50,7 @@ def varimax(axes: Array, start: Array | None = None) -> Array:
 def rotated(axes: Array, eigenvalues: Array) -> Array:
     """Return varimax's T (R, R) with its columns by energy, each with a positive largest loading.
 
-    eigenvalues (R,): energies along the axes (p, R). Along column t of T it is ``t' diag(lambda) t``.
+    eigenvalues (R,): energies along the axes (p, R); along column t of T, ``t' diag(lambda) t``.
     """
     turn = varimax(axes)
     turn = turn[:, np.argsort(-(eigenvalues @ turn**2), kind="stable")]
