@@ -5,8 +5,9 @@ Without sample i the scatter in the old axes is ``diag(lambda) - z_i z_i'``, wit
     z_i = sqrt(u_i) a_i                      around the origin,
     z_i = sqrt(u_i W/(W - u_i)) a_i          around the mean, which is refitted,
 
-and the secular equation (`core/secular.py`) gives its eigenvectors c_ir for every i. A weight w_i is
-a number of copies, of which one is left out: u_i = min(w_i, 1). Pseudo-values of the axis r and of the mean's coordinate on it,
+and the secular equation (`core/secular.py`) gives its eigenvectors c_ir for every i. A weight w_i
+is a number of copies, of which one is left out: u_i = min(w_i, 1). Pseudo-values of the axis r and
+of the mean's coordinate on it,
 
     q_ir = [ (W - u_i)/u_i (c_ir - e_r), a_i . c_ir ]       (d + 1 numbers),
     S_r = sum_i w_i (q_ir - mean)(q_ir - mean)' / (W (W - 1)),
