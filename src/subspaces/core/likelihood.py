@@ -161,7 +161,7 @@ def gaussian_without(view: ClusterView, data: Data, variance: float) -> tuple[Ar
     """
     rest = view.leave_one_out
     size = max(view.size - 1, 1)
-    return _gaussian(
+    return gaussian(
         rest.eigenvalues / size, rest.energies, rest.squared_error, size, data, variance
     )
 
@@ -173,11 +173,16 @@ def _gaussian_of_members(view: ClusterView, data: Data, variance: float) -> tupl
     """
     variances = np.broadcast_to(view.spectrum / view.size, view.scores.shape)
     residual = view.squared_residual
-    return _gaussian(variances, view.scores**2, residual, view.size, data, variance)
+    return gaussian(variances, view.scores**2, residual, view.size, data, variance)
 
 
-def _gaussian(
-    variances: Array, energies: Array, squared_residual: Array, size: int, data: Data, noise: float
+def gaussian(
+    variances: Array,
+    energies: Array,
+    squared_residual: Array,
+    size: float,
+    data: Data,
+    noise: float,
 ) -> tuple[Array, Array]:
     """Return ``-log(n/N) + .5 ((D - R) log s2 + sum log l_r)`` and ``Q = eps^2/s2 + sum e_r/l_r``.
 

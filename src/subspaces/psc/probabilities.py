@@ -28,7 +28,7 @@ from scipy.special import logsumexp
 from subspaces._types import AnyArray, Array, Block, Codes
 from subspaces.core import incomplete
 from subspaces.core.array import like, namespace, to_host
-from subspaces.core.likelihood import as_divisor
+from subspaces.core.likelihood import Data, as_divisor, gaussian
 from subspaces.core.partition import assign
 from subspaces.core.secular import Downdate
 from subspaces.data.block_pass import nearest, score
@@ -55,12 +55,16 @@ def with_probabilities(X: Array, fit: Fit, removed: Sequence[Downdate]) -> Fit:
     errors = np.concatenate([each.squared_error for each in removed])
     counts = [len(each.squared_error) for each in removed]
     noise = left_out_noise(errors, np.repeat(fit.directions - widths, counts))
-    noise = as_divisor(fit.noise_variance if np.isnan(noise) else noise, fit.data)
-    facts = len(errors), max(noise, SMALLEST), fit.directions
-    fit = replace(fit, left_out_noise=max(noise, SMALLEST))
+    noise = fit.noise_variance if np.isnan(noise) else noise
+    noise = max(as_divisor(noise, fit.data), SMALLEST)
+    data = Data(len(errors), fit.directions, fit.data.mean_variance)
+    fit = replace(fit, left_out_noise=noise)
     costs, clusters = as_density(fit).scores(X), fit.clusters.partition
     for k, (each, size) in enumerate(zip(removed, clusters.sizes.tolist(), strict=True)):
-        costs[clusters.members(k), k] = costs_left_out(each, size - 1, *facts, affine=fit.affine)
+        freedom = max(size - 1 - fit.affine, 1.0)
+        density = each.eigenvalues / freedom, each.energies, each.squared_error
+        log_scale, distance = gaussian(*density, max(size - 1, 1.0), data, noise)
+        costs[clusters.members(k), k] = log_scale + 0.5 * distance
     return replace(fit, probabilities=from_costs(costs, fit.labels))
 
 
@@ -137,20 +141,6 @@ def left_out_noise(errors: Array, freedom: Array) -> float:
     """
     known = np.isfinite(errors) & (freedom > 0)
     return float(errors[known].sum() / freedom[known].sum()) if known.any() else np.nan
-
-
-def costs_left_out(
-    removed: Downdate, size: float, n_samples: float, noise: float, directions: int, *, affine: bool
-) -> Array:
-    """Return -J of each member of a cluster under the Gaussian of the others, (n_k,).
-
-    size: that of the cluster without the member.
-    """
-    variances = np.maximum(removed.eigenvalues / max(size - affine, 1.0), noise)
-    free = directions - variances.shape[1]
-    log_scale = 0.5 * (free * np.log(noise) + np.log(variances).sum(axis=1))
-    distance = removed.squared_error / noise + (removed.energies / variances).sum(axis=1)
-    return log_scale - np.log(max(size, 1.0) / n_samples) + 0.5 * distance
 
 
 def from_costs(costs: Array, labels: Codes) -> Array:
