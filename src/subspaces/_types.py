@@ -200,6 +200,8 @@ ClustersCriterion = Literal[
 DimensionsCriterion = Literal["auto", "press", "noise", "parallel", "exact", "joint"]
 VariablesCriterion = Literal["gap", "ftest", "stability"]
 Margins = Literal["data", "normal"]
+# How tables without clusters are drawn.
+NullKind = Literal["copula", "rotation"]
 
 # Of tables, gene expression and simulated data.
 SamplesIn = Literal["rows", "columns"]

@@ -229,6 +229,14 @@ def _likelihood_problem(matrix: Array, dimensions: Sequence[int], affine: bool) 
     return Problem(rows, tuple(dimensions), "likelihood", affine)
 
 
+def left_out_student(
+    matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool
+) -> Array:
+    """`left_out_likelihood` with Student tails (`student_costs`): far samples weigh less."""
+    problem = _likelihood_problem(matrix, dimensions, affine)
+    return student_costs(view_clusters(problem, labels), problem.data)
+
+
 def against_one_subspace(
     matrix: Array,
     labels: Labels,
