@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from subspaces._types import Array, Labels
+from subspaces._types import Array, Codes, Labels
 from subspaces.messages import ParameterError
 from subspaces.subspace import Subspace, principal_angles
 
@@ -79,11 +79,15 @@ def matched_labels(labels_true: ArrayLike, labels_pred: ArrayLike) -> Labels:
     array([0, 0, 1, 1])
     """
     true, found = np.asarray(labels_true), np.asarray(labels_pred)
-    size = int(max(true.max(), found.max())) + 1
-    table, both = np.zeros((size, size), dtype=int), (true >= 0) & (found >= 0)
-    np.add.at(table, (found[both], true[both]), 1)
-    owner = linear_sum_assignment(table, maximize=True)[1]
+    owner = owners(true, found, int(max(true.max(), found.max())) + 1)
     return np.append(owner, -1)[found]
+
+
+def owners(true: Codes, found: Codes, n_clusters: int) -> Labels:
+    """Return the true cluster that each found one matches best, one to one, (n_clusters,)."""
+    table, both = np.zeros((n_clusters, n_clusters), dtype=int), (true >= 0) & (found >= 0)
+    np.add.at(table, (found[both], true[both]), 1)
+    return linear_sum_assignment(table, maximize=True)[1]
 
 
 def _matched(true: NDArray[Any], found: NDArray[Any]) -> int:

@@ -1,5 +1,6 @@
 """One PCA: its components, outliers, influential samples. A clustering: its markers, its trust."""
 
+from subspaces.diagnostics._certainty import LabelConfidence, label_confidence, label_sets
 from subspaces.diagnostics._markers import Markers, markers
 from subspaces.diagnostics._trust import (
     MeansOrDirections,
@@ -13,6 +14,7 @@ from subspaces.pca.outliers import PCAOutliers, pca_outliers
 from subspaces.pca.press import PCAInfluence, Press, ols_press, pca_influence, pca_press
 
 __all__ = [
+    "LabelConfidence",
     "Markers",
     "MeansOrDirections",
     "PCAComponents",
@@ -21,6 +23,8 @@ __all__ = [
     "Press",
     "Stability",
     "ambiguity",
+    "label_confidence",
+    "label_sets",
     "markers",
     "means_or_directions",
     "ols_press",

@@ -206,7 +206,7 @@ def stability(
             break
         progress.tell(progress.Step("halving", done, n_resamples, f"split {done + 1}"))
         halves = np.array_split(random.permutation(len(matrix)), 2)
-        absent = _absent_in_a_half(matrix, halves)
+        absent = absent_in_a_half(matrix, halves)
         rare |= absent
         rows = matrix[:, ~absent] if absent.any() else matrix
         with collect_warnings():
@@ -249,7 +249,7 @@ def stability(
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, conclusion)
 
 
-def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
+def absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     """Return which variables (p,) have no value in one half: that half knows nothing of them.
 
     Marginal over a variable that nobody observed, a density is the one without it, so that both
