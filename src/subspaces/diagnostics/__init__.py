@@ -5,7 +5,6 @@ from subspaces.diagnostics._markers import Markers, markers
 from subspaces.diagnostics._trust import (
     MeansOrDirections,
     Stability,
-    ambiguity,
     means_or_directions,
     stability,
 )
@@ -22,7 +21,6 @@ __all__ = [
     "PCAOutliers",
     "Press",
     "Stability",
-    "ambiguity",
     "label_confidence",
     "label_sets",
     "markers",

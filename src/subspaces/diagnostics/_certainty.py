@@ -24,11 +24,11 @@ from subspaces._types import Array, Codes, Data, Mask, Seed
 from subspaces.diagnostics._trust import TRY, absent_in_a_half
 from subspaces.estimators import PSC, KSubspaces
 from subspaces.estimators.psc import with_choices
-from subspaces.facts import samples_of
+from subspaces.facts import Samples, samples_of
 from subspaces.halving import SOLID
 from subspaces.messages import Grade, ParameterError, Verdict
 from subspaces.metrics import owners
-from subspaces.psc.probabilities import probabilities_of, with_largest
+from subspaces.psc.probabilities import with_largest
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import collect_warnings
@@ -223,7 +223,7 @@ def _half(estimator: Any, rows: Array, labels: Codes, half: Codes) -> Half:
         model = estimator.fit(rows[half])
     found, n_clusters = model.predict(rows), len(model.subspaces_)
     owner = owners(labels, found, n_clusters)
-    own = probabilities_of_fit(model, rows[half])
+    own = Samples(model, rows[half]).probabilities
     return Half(half, owner[found], own[:, np.argsort(owner)])
 
 
@@ -233,20 +233,14 @@ def _of_fit(model: Any, X: Data) -> tuple[Array, Codes, Array]:
         fact = f"{type(model).__name__} has no subspaces to leave samples out of. Use PSC."
         raise ParameterError("model", fact)
     check_is_fitted(model)
-    rows, labels = samples_of(model, X, min_samples=4).rows, np.asarray(model.labels_)
-    if len(rows) != len(labels):
+    samples, labels = samples_of(model, X, min_samples=4), np.asarray(model.labels_)
+    if len(samples.rows) != len(labels):
         raise ParameterError(
             "X",
-            f"<X> has {len(rows)} samples, but the model was fitted to {len(labels)}. Use "
+            f"<X> has {len(samples.rows)} samples, but the model was fitted to {len(labels)}. Use "
             "the data of fit.",
         )
-    return rows, labels, probabilities_of_fit(model, rows)
-
-
-def probabilities_of_fit(model: Any, rows: Array) -> Array:
-    """Return the probabilities (n, K) of the samples of fit, left out if the model keeps them."""
-    kept = getattr(model, "probabilities_", None)
-    return probabilities_of(rows, model.fit_, model.labels_) if kept is None else kept
+    return samples.rows, labels, samples.probabilities
 
 
 def _shrunk(probabilities: Array, kept: float, labels: Codes) -> Array:

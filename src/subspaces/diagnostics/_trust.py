@@ -24,7 +24,6 @@ from subspaces._types import (
 )
 from subspaces.data.validation import count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces
-from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
 from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID
@@ -470,41 +469,3 @@ def _verdict_on_means(agreement: float) -> Verdict:
     another = (Advice("try another number of clusters"),)
     advice = () if grade is Grade.SURE else another
     return Verdict("means", fact, {"agreement": agreement}, advice, grade=grade)
-
-
-def ambiguity(model: SubspaceClusterer, X: Data) -> Array:
-    """How nearly each sample sits between two clusters: 0 clearly in one, 1 exactly between.
-
-    The best score under a cluster over the second best; for a likelihood, the ratio of the two
-    densities. It tells samples apart, not good clusterings from bad ones. Use `stability` for that.
-
-    Parameters
-    ----------
-    model : fitted PSC or KSubspaces
-        With at least two clusters.
-    X : array-like of shape (n, p)
-        Samples in rows.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> from subspaces import PSC
-    >>> from subspaces.datasets import make_scenario
-    >>> from subspaces.diagnostics import ambiguity
-    >>> planes = make_scenario("c", noise=0.02, n_features=20, random_state=0)
-    >>> model = PSC(2, n_components=2, random_state=0).fit(planes.data)
-    >>> bool((ambiguity(model, planes.data) > 0.8).mean() < 0.05)
-    True
-    """
-    scores = np.asarray(model.transform(X))
-    if scores.shape[1] < 2:
-        raise ParameterError(
-            "model", "The model has only one cluster, so no sample can lie between clusters."
-        )
-    best, second = np.partition(scores, 1, axis=1)[:, :2].T
-    if getattr(model, "scores_are_likelihoods_", False):
-        return np.exp(best - second)
-    return np.divide(best, second, out=np.ones_like(best), where=second > 0)

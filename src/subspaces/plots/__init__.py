@@ -1,7 +1,7 @@
 """Figures of results: each function draws on matplotlib Axes and returns them, without show."""
 
 from subspaces.plots._clusters import angles, loadings, scores
-from subspaces.plots._influence import influence
+from subspaces.plots._influence import influence, probabilities
 from subspaces.plots._pca import components, outliers
 from subspaces.plots._results import CRITERION_NAMES, candidates, comparison, selection
 from subspaces.plots._shapes import basis_images, clusters_3d
@@ -21,6 +21,7 @@ __all__ = [
     "influence",
     "loadings",
     "outliers",
+    "probabilities",
     "scores",
     "selection",
 ]
