@@ -5,7 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from subspaces._types import Array, Data, Mask, NoiseKind
-from subspaces.core.components import (
+from subspaces.core.incomplete import Cells
+from subspaces.core.leave_one_out import centred
+from subspaces.data.validation import as_table_to_fit, check_squares, row_names
+from subspaces.messages import ParameterError
+from subspaces.pca.components import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,
     MOST_AXES,
@@ -14,11 +18,8 @@ from subspaces.core.components import (
     count_components,
     most_axes,
 )
-from subspaces.core.incomplete import Cells
-from subspaces.core.incomplete_pca import count_through_holes
-from subspaces.core.leave_one_out import centred
-from subspaces.data.validation import as_table_to_fit, check_squares, row_names
-from subspaces.messages import ParameterError
+from subspaces.pca.missing import count_through_holes
+from subspaces.pca.unequal_noise import count_in_equal_noise
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.subspace import PrincipalAxes, centre_of
 
@@ -87,7 +88,10 @@ class VaryingTable:
             return found, all_axes(centred(filled, self.center))
         else:
             axes = all_axes(rows)
-        return count_components(axes, most, noise, center=self.center), axes
+        found = count_components(axes, most, noise, center=self.center)
+        if noise == "auto":
+            found = count_in_equal_noise(axes, found, most, center=self.center)
+        return found, axes
 
     def has_more_than(self, most: int | None) -> bool:
         """Whether more components could be looked for than up to this maximum."""
