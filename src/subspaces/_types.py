@@ -190,7 +190,9 @@ MixtureNoise = Literal["own", "shared"]
 
 # Of one PCA: what its noise may be taken for, what it was found to be, and its errors.
 NoiseKind = Literal["auto", "equal", "unequal", "heavy", "correlated"]
-FoundNoise = Literal["none", "equal", "unequal", "heavy", "correlated", "unknown"]
+FoundNoise = Literal[
+    "none", "equal", "unequal", "unequal_samples", "heavy", "correlated", "unknown"
+]
 PressMethod = Literal["exact", "hat", "paper"]
 Rotation = Literal["varimax"]
 

@@ -421,7 +421,7 @@ def test_a_pca_that_no_fit_leaves(part, name, value, tmp_path):
     header, members = unpacked(path.read_bytes())
     parts = header[part]["dict"]
     parts = parts["fit_"]["PCAFit"] if part == "state" else parts
-    if name == "scale":  # zeros to divide by
+    if (part, name) == ("state", "scale"):  # zeros to divide by
         members[f"{parts[name]['array']}.npy"] = model_file._as_bytes(np.zeros(12))
     else:
         parts[name] = value

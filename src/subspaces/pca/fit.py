@@ -27,6 +27,7 @@ from subspaces.pca.choice import PCAComponents, choice_of
 from subspaces.pca.components import Components
 from subspaces.pca.missing import fit_pca, warn_of_low_values
 from subspaces.pca.press import PCAInfluence, incomplete_influence, influence_of
+from subspaces.pca.rotation import rotated
 from subspaces.pca.table import VaryingTable
 from subspaces.pca.verdict import doubts_about_components
 from subspaces.runtime.parameters import as_count
@@ -308,7 +309,7 @@ def turned(found: PCAFit, rotation: Rotation | None) -> PCAFit:
     """Return the fit with its axes turned as asked."""
     if rotation is None or found.n_components == 0:
         return found
-    raise NotImplementedError
+    return replace(found, rotation=rotated(found.basis, found.spectrum))
 
 
 def with_further_axes(basis: Array, count: int) -> Array:

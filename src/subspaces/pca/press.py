@@ -19,6 +19,7 @@ from subspaces.data.validation import (
     warn_of_copies,
 )
 from subspaces.messages import Advice, ChoiceWarning, DataWarning, ParameterError, use
+from subspaces.pca.intervals import turns
 from subspaces.pca.missing import (
     IncompletePCA,
     fit_pca,
@@ -256,7 +257,7 @@ def influence_of(
         loo_error = _weighted_errors(axes, n_components, squared_residual, weights, center=center)
         scores = np.sqrt(weights)[:, None] * scores
     return PCAInfluence(
-        angle=np.full(len(rows), np.nan),
+        angle=turns(axes, n_components, affine=center, weights=weights).subspace,
         leverage=influence.leverage(scores, spectrum).sum(axis=1),
         loo_error=loo_error,
         influence=influence.squared_influence(scores, squared_residual, spectrum),

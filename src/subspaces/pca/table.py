@@ -19,6 +19,7 @@ from subspaces.pca.components import (
     too_small,
 )
 from subspaces.pca.missing import count_through_holes
+from subspaces.pca.unequal_noise import count_in_equal_noise
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.subspace import PrincipalAxes, centre_of
 
@@ -88,10 +89,13 @@ class VaryingTable:
         axes = self.axes if axes is None else axes
         if self.is_too_small and axes.rank:
             return too_small(axes), axes
-        found = count_components(self.weighted(axes), most, noise, center=self.center)
+        counted = self.weighted(axes)
+        found = count_components(counted, most, noise, center=self.center)
+        if noise == "auto":
+            found = count_in_equal_noise(counted, found, most, center=self.center)
         if self.weights is not None:
-            counted = np.flatnonzero(self.weights) if self.copies is None else self.copies
-            found = replace(found, rests_on=counted[found.rests_on])
+            rows = np.flatnonzero(self.weights) if self.copies is None else self.copies
+            found = replace(found, rests_on=rows[found.rests_on])
         return found, axes
 
     @property
