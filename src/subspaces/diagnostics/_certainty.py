@@ -15,23 +15,19 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces import progress
-from subspaces._types import Array, Codes, Data, Mask, Seed
-from subspaces.diagnostics._trust import TRY, absent_in_a_half
+from subspaces._types import Array, Codes, Data, Indices, Mask, Seed
+from subspaces.diagnostics._trust import TRY, absent_in_a_half, for_halves
 from subspaces.estimators import PSC, KSubspaces
-from subspaces.estimators.psc import with_choices
 from subspaces.facts import Samples, samples_of
-from subspaces.halving import SOLID
+from subspaces.halving import SOLID, Half, learned, random_halves
 from subspaces.messages import Grade, ParameterError, Verdict
 from subspaces.metrics import owners
 from subspaces.psc.probabilities import with_largest
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
-from subspaces.runtime.warning import collect_warnings
 
 # Share of the labels on which halves agree below which the partition is in doubt. Above it the
 # probabilities of 200 random unions were off by 0.01 on average (benchmarks/calibration.py).
@@ -191,40 +187,37 @@ def label_sets(
 
 
 @dataclass(frozen=True)
-class Half:
+class MatchedHalf:
     """The model of one half, its clusters matched with those of the model of all samples.
 
     samples (m,): places of its members; labels (n,): that it gives to all samples; probabilities
     (m, K): of its members, left out.
     """
 
-    samples: Codes
+    samples: Indices
     labels: Codes
     probabilities: Array
 
 
 def _splits(
     model: Any, rows: Array, labels: Codes, n_splits: int, random_state: Seed
-) -> Iterator[tuple[Half, Half]]:
+) -> Iterator[tuple[MatchedHalf, MatchedHalf]]:
     """Yield the models of two random halves of the rows, once per split."""
-    random, estimator = check_random_state(random_state), with_choices(model)
-    for done in range(n_splits):
-        progress.tell(progress.Step("halving", done, n_splits, f"split {done + 1}"))
-        halves = np.array_split(random.permutation(len(rows)), 2)
+    estimator = for_halves(model)
+    for halves in random_halves(len(rows), n_splits, check_random_state(random_state)):
         absent = absent_in_a_half(rows, halves)
         seen = rows[:, ~absent] if absent.any() else rows
-        first, second = (_half(clone(estimator), seen, labels, half) for half in halves)
+        first, second = (
+            _matched(learned(estimator, seen, half)[0], half, labels) for half in halves
+        )
         yield first, second
 
 
-def _half(estimator: Any, rows: Array, labels: Codes, half: Codes) -> Half:
-    """Return the `Half` of an unfitted estimator; labels (n,): of the model of all rows."""
-    with collect_warnings():
-        model = estimator.fit(rows[half])
-    found, n_clusters = model.predict(rows), len(model.subspaces_)
-    owner = owners(labels, found, n_clusters)
-    own = Samples(model, rows[half]).probabilities
-    return Half(half, owner[found], own[:, np.argsort(owner)])
+def _matched(found: Half, half: Indices, labels: Codes) -> MatchedHalf:
+    """Return what a half found in terms of the labels (n,) of the model of all samples."""
+    owner = owners(labels, found.labels, len(found.model.subspaces_))
+    own = Samples(found.model, found.points[half]).probabilities
+    return MatchedHalf(half, owner[found.labels], own[:, np.argsort(owner)])
 
 
 def _of_fit(model: Any, X: Data) -> tuple[Array, Codes, Array]:
