@@ -51,7 +51,7 @@ METHODS = {
     "mixture": "GaussianMixture",
 }
 # Bins of a reliability diagram: few labels are unsure. Those with fewer samples are not drawn.
-EDGES, FEWEST = (0.6, 0.8, 0.9, 0.97, 0.999), 5
+EDGES, FEWEST = (0.6, 0.8, 0.9, 0.97, 0.999), 8
 KINDS = {"dense": "principal axes", "sparse": "sparse loadings", "full": "dimension = rank"}
 
 

@@ -143,7 +143,9 @@ def probabilities(
         for k in np.unique(labels):
             own = np.sort(place[labels == k])
             edges = np.append(own - 0.5, own[-1] + 0.5)
-            ax.stairs(np.sort(values[labels == k]), edges, fill=True, color=style.colour_of(k))
+            ax.stairs(
+                np.sort(values[labels == k]), edges, fill=True, color=style.colour_of(k), alpha=0.5
+            )
         ax.axhline(1.0 / found.shape[1], color="0.4", linestyle=":", linewidth=0.8)
         _name_clusters(ax, place, labels)
         ax.set(xlabel="cluster (its least sure samples first)", ylabel="probability of the label")
