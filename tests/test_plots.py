@@ -463,7 +463,7 @@ def test_names_of_a_biplot_do_not_overlap_and_stay_inside(wine):
     data, model = wine
     ax = plots.biplot(model, data.data, classes=data.target, n_shown=8)
     ax.figure.draw_without_rendering()
-    boxes = [t.get_window_extent() for t in ax.texts if t.get_text()]
+    boxes = [Text.get_window_extent(t) for t in ax.texts if t.get_text()]
     assert len(boxes) == 8
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
     frame = ax.get_window_extent()
@@ -511,7 +511,7 @@ def test_loadings_of_several_components_have_a_legend(wine):
     ax = plots.loadings(model, n_shown=4)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["component 1", "2", "3"]
     assert ax.get_xlabel() == "loading"
-    X = generic(30, 6)  # nearly equal eigenvalues
+    X = np.random.default_rng(0).normal(size=(30, 6))  # nearly equal eigenvalues
     assert "1 and 2" in plots.loadings(PCA(2).fit(X)).get_xlabel()
     with refuses("component"):
         plots.loadings(model, component=4)

@@ -102,3 +102,13 @@ def test_without_pandas_the_extra_is_named(monkeypatch):
     monkeypatch.setattr("subspaces.estimators.pca.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"subspaces\[cli\]"):
         model.loadings()
+
+
+def test_axes_without_energy_are_not_rotated():
+    X = table(5, 8)
+    model = PCA(None, rotation="varimax").fit(X)
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(5), atol=1e-10)
+    assert model.explained_variance_[4] == pytest.approx(0.0, abs=1e-12)
+    last = model.loadings().query("component >= 4")
+    assert (last.low == -1).all()
+    assert last.mixed.all()

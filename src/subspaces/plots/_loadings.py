@@ -1,5 +1,6 @@
 """Figures of the loadings of one PCA, with their intervals, and of the samples beside them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ def _draw_arrow(ax: Axes, tip: Array, cross: Array, sure: bool) -> Array:
     for line in (across, up):
         ax.plot(*line.T, color=FAINT, linewidth=0.7, solid_capstyle="butt", zorder=2)
     arrow = {"arrowstyle": "-|>", "color": ink, "linewidth": 0.8, "mutation_scale": 6}
-    ax.annotate("", tip, (0, 0), arrowprops=arrow | {"shrinkA": 0, "shrinkB": 0})
+    ax.annotate("", (tip[0], tip[1]), (0, 0), arrowprops=arrow | {"shrinkA": 0, "shrinkB": 0})
     along = np.linspace(0.0, 1.0, 20)[:, None]
     lines = (np.stack([np.zeros(2), tip]), across, up)
     return np.vstack([start + along * (end - start) for start, end in lines])
@@ -159,13 +160,14 @@ def loadings_of_pca(
     title = f"{len(shown)} of {total} variables"
     title = f"{_name(model, which[0])}\n{title}" if alone else title
     step = 0.0 if alone else 0.26
-    looks = {"pad": None if alone else 20, "line": 0.155 + 0.6 * step}
-    with style.list_of([names[j] for j in shown], title, ax, **looks) as ax:
+    lines, pad = [names[j] for j in shown], None if alone else 20
+    with style.list_of(lines, title, ax, pad, line=0.155 + 0.6 * step) as ax:
         for row in range(1, len(shown), 2):
             ax.axhspan(row - 0.5, row + 0.5, color="0.95", linewidth=0, zorder=-1)
         for place, r in enumerate(which):
             rows = np.arange(len(shown)) + step * (place - 0.5 * (len(which) - 1))
-            _draw_intervals(ax, rows, *(table[shown, place] for table in tables), r)
+            loading, *interval = (table[shown, place] for table in tables)
+            _draw_intervals(ax, rows, loading, interval, r)
         ax.margins(x=0.16)
         ax.set_xlabel(_unit(model, which))
         if not alone:
@@ -174,9 +176,13 @@ def loadings_of_pca(
 
 
 def _draw_intervals(
-    ax: Axes, rows: Array, loading: Array, low: Array, high: Array, p_value: Array, r: int
+    ax: Axes, rows: Array, loading: Array, interval: Sequence[Array], r: int
 ) -> None:
-    """Draw the loadings on component r (m,) in these rows: a mark, its interval and stars each."""
+    """Draw the loadings on component r (m,) in these rows: a mark, its interval and stars each.
+
+    interval: low, high and p-value, (m,) each.
+    """
+    low, high, p_value = interval
     colour, marker = style.look_of(r).values()
     look = {"s": 16, "marker": marker, "edgecolors": colour, "linewidths": 0.7, "zorder": 3}
     ax.hlines(rows, low, high, color=colour, linewidth=0.8)

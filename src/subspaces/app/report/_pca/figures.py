@@ -140,7 +140,7 @@ def _panels(found: PCAFindings, places: Indices, names: list[str]) -> Any:
         number = "" if r == 0 else str(r + 1)
         traces.append({**drawn, "xaxis": f"x{number}"})
         axes[f"xaxis{number}"] = {
-            "title": {"text": f"component {r + 1}" if count > 1 else "loading"},
+            "title": {"text": f"PC{r + 1}" if count > 1 else "loading"},
             "domain": [r / count, (r + 0.92) / count], "range": [-edge, edge], "nticks": 5,
         }  # fmt: skip
     ticks = [short_label(name) for name in names]

@@ -62,7 +62,9 @@ class PCAFindings:
     def intervals(self) -> tuple[Array, Array, Array] | None:
         """Low and high ends of 95 % intervals of the loadings, and p-values, (p, r) each."""
         known = self.errors
-        return known and t_intervals(self.loadings, known.loadings, known.degrees, LEVEL)
+        if known is None:
+            return None
+        return t_intervals(self.loadings, known.loadings, known.degrees, LEVEL)
 
     @property
     def mixed(self) -> list[int]:
