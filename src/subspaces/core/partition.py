@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from subspaces._types import Array, Codes, Indices, Labels, Mask
 from subspaces.runtime.threads import cached_property
-from subspaces.subspace import centre_of
+from subspaces.subspace import centre_of, weighted_sum
 
 # A cluster whose R-th eigenvalue per member is below this share of that of all rows does not span R
 # axes.
@@ -66,6 +66,19 @@ class Partition:
         return np.bincount(self.counted + 1, self.weights, self.n_clusters + 1)[1:]
 
     @cached_property
+    def unit(self) -> Array:
+        """The mean weight of a row of each cluster, at most 1, (K,): what its mean uses up."""
+        if self.weights is None:
+            return np.ones(self.n_clusters)
+        numbers = np.bincount(self.counted + 1, minlength=self.n_clusters + 1)[1:]
+        return np.minimum(self.sizes / np.maximum(numbers, 1), 1.0)
+
+    @property
+    def counts(self) -> Array | None:
+        """The weights of the rows that are counted; None if all count one."""
+        return None if self.weights is None else self.weights[self.is_counted]
+
+    @cached_property
     def row_weights(self) -> Array:
         """What each row counts, (n,): its weight, or 0 if it is in no cluster."""
         return np.where(self.is_counted, 1.0 if self.weights is None else self.weights, 0.0)
@@ -90,6 +103,11 @@ class Partition:
             own = self.members(k)
             means[k] = centre_of(rows[own], True, self.row_weights[own])
         return means
+
+    def sums(self, values: Array) -> list[float]:
+        """The values (n,) of the rows of each cluster, summed by weight: K numbers."""
+        parts = [self.subset(self.members(k)) for k in range(self.n_clusters)]
+        return [weighted_sum(values[self.members(k)], part.weights) for k, part in enumerate(parts)]
 
     def of_own(self, values: NDArray[Any], otherwise: float = 0.0) -> NDArray[Any]:
         """The value (K,) of each row's cluster, (n,), or ``otherwise`` for a row in none."""

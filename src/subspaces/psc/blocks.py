@@ -132,7 +132,7 @@ def _as_predicted(fit: Fit, blocks: Blocks, points: Array) -> Fit:
         nearest, found = blocks.fold(partial(assign_rows, plan=fit.pass_over(blocks)), None)
     fit = replace(fit, labels=nearest)
     fit = _numbered(fit, blocks, points, np.arange(len(points)))
-    return with_labels_of_new(fit, fit.labels, fit.sizes, found.objective)
+    return with_labels_of_new(fit, fit.labels, fit.sizes, found.objective, float(fit.affine))
 
 
 def _measured(fit: Fit, problem: BlockProblem, result: Clustering, batched: Subspaces) -> Fit:
@@ -140,7 +140,7 @@ def _measured(fit: Fit, problem: BlockProblem, result: Clustering, batched: Subs
     rank, p = fit.data.rank, problem.blocks.shape[1]
     energy = residual_energy(problem, result.labels, result.subspaces)
     widths, directions = fit.dimensions, directions_of_all(problem)
-    noise = noise_variance(energy, batched.sizes, widths, directions, affine=fit.affine)
+    noise = noise_variance(energy, batched.sizes, widths, directions, float(fit.affine))
     pulls, press = influence_and_press(problem, result.labels, result.subspaces)
     by_distance = problem.criterion == "distance"
     warn_of_repulsion(fit.criterion, fit.subspaces, batched.residual, batched.sizes)
