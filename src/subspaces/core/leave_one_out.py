@@ -11,11 +11,13 @@ it digits, and this module removes both:
   for them the PCA of the others is fitted.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from subspaces._types import Array
 from subspaces.core.influence import leverage
-from subspaces.core.secular import copy_of, downdate
+from subspaces.core.secular import Downdate, copy_of, downdate
 from subspaces.subspace import PrincipalAxes, by_weight, centre_of, principal_axes
 
 # Singular values down to this share of the largest keep ten digits; fainter ones are found anew.
@@ -36,7 +38,19 @@ def exact_errors(
     affine: bool = False,
     weights: Array | None = None,
 ) -> Array:
-    """Squared distance of each row from the PCA of all other rows, (n,).
+    """Squared distance of each row from the PCA of all other rows, (n,); see `left_out`."""
+    return left_out(rows, n_components, axes, affine=affine, weights=weights).squared_error
+
+
+def left_out(
+    rows: Array,
+    n_components: int,
+    axes: PrincipalAxes | None = None,
+    *,
+    affine: bool = False,
+    weights: Array | None = None,
+) -> Downdate:
+    """Each row under the PCA of all other rows.
 
     affine: whether the PCA has a mean, refitted without the row; weights (n,): positive, None if
     all rows count one, and of a weight above one only one copy is left out; axes: the
@@ -44,7 +58,8 @@ def exact_errors(
     is known. It is not used if its rank is not full.
     """
     if weights is None and len(rows) <= affine:
-        return np.full(len(rows), np.inf)
+        nothing = np.zeros((len(rows), n_components))
+        return Downdate(nothing, nothing, np.full(len(rows), np.inf))
     if axes is None or axes.rank < min(len(rows) - affine, rows.shape[1]):
         axes = graded_axes(by_weight(centred(rows, affine, weights), weights))
     removed = downdate(axes.coordinates, axes.eigenvalues, n_components, affine, weights)
@@ -55,7 +70,7 @@ def exact_errors(
     claimed = claimed if weights is None else claimed * copy_of(weights) / weights
     for i in np.flatnonzero((claimed > NEARLY_ALL) & np.isfinite(errors)).tolist():
         errors[i] = _refitted_error(rows, i, n_components, affine, weights)
-    return errors
+    return replace(removed, squared_error=errors)
 
 
 def centred(rows: Array, affine: bool, weights: Array | None = None) -> Array:
