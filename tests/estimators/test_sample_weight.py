@@ -46,6 +46,10 @@ def test_a_weight_counts_as_so_many_equal_samples(kind):
     if hasattr(repeated, "influence_"):
         assert_allclose(weighted.influence_[AGAIN], repeated.influence_, rtol=1e-8)
         assert np.isnan(weighted.influence_[WEIGHTS == 0]).all()
+        assert_allclose(weighted.probabilities_[AGAIN], repeated.probabilities_, atol=1e-9)
+        absent = X[WEIGHTS == 0]
+        assert_allclose(weighted.probabilities_[WEIGHTS == 0], weighted.predict_proba(absent))
+        assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
     assert_allclose(weighted.fit_.sizes, repeated.fit_.sizes)
     assert_array_equal(weighted.labels_[WEIGHTS == 0], weighted.predict(X[WEIGHTS == 0]))
     assert_array_equal(weighted.get_params()["init"], FIRST)

@@ -65,13 +65,11 @@ class Partition:
         """The weight of each cluster, (K,): the number of its rows if all count one."""
         return np.bincount(self.counted + 1, self.weights, self.n_clusters + 1)[1:]
 
-    @cached_property
-    def unit(self) -> Array:
-        """The mean weight of a row of each cluster, at most 1, (K,): what its mean uses up."""
-        if self.weights is None:
-            return np.ones(self.n_clusters)
-        numbers = np.bincount(self.counted + 1, minlength=self.n_clusters + 1)[1:]
-        return np.minimum(self.sizes / np.maximum(numbers, 1), 1.0)
+    @property
+    def in_order(self) -> Array | None:
+        """The weights of the rows of each cluster, cluster by cluster; None if all count one."""
+        order = np.argsort(self.counted, kind="stable")[np.count_nonzero(~self.is_counted) :]
+        return None if self.weights is None else self.weights[order]
 
     @property
     def counts(self) -> Array | None:
@@ -122,6 +120,15 @@ class Partition:
         """The partition of some of the rows, into the same clusters."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, labels=self.labels[rows], weights=weights)
+
+
+def unit_of(weights: Array | None) -> float:
+    """Return what one row counts on average, at most 1: the weight that a mean uses up.
+
+    It is 1 if weights are numbers of equal rows, and keeps degrees of freedom positive if all are
+    small. Rows of weight 0 are not there.
+    """
+    return 1.0 if weights is None else min(float(weights[weights > 0.0].mean()), 1.0)
 
 
 def smallest_size(n_components: int) -> int:

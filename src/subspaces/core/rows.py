@@ -30,7 +30,7 @@ from subspaces.core.eigenvalues import (
     rank_of,
     smaller_scatter,
 )
-from subspaces.core.partition import angular_closeness
+from subspaces.core.partition import angular_closeness, unit_of
 from subspaces.core.secular import Downdate, copy_of, downdate
 from subspaces.runtime.threads import cached_property
 from subspaces.subspace import by_weight, centre_of, weighted_sum
@@ -71,9 +71,7 @@ class ClusterView:
     @property
     def spent(self) -> float:
         """Weight that the mean has used up: that of one sample, 0 without a mean."""
-        if self.weights is None:
-            return float(self.affine)
-        return self.affine * min(1.0, self.size / max(len(self.members), 1))
+        return self.affine * unit_of(self.weights) if len(self.members) else float(self.affine)
 
     @property
     def copy(self) -> Array | float:

@@ -132,7 +132,7 @@ def _as_predicted(fit: Fit, blocks: Blocks, points: Array) -> Fit:
         nearest, found = blocks.fold(partial(assign_rows, plan=fit.pass_over(blocks)), None)
     fit = replace(fit, labels=nearest)
     fit = _numbered(fit, blocks, points, np.arange(len(points)))
-    return with_labels_of_new(fit, fit.labels, fit.sizes, found.objective, float(fit.affine))
+    return with_labels_of_new(fit, fit.labels, fit.sizes, found.objective)
 
 
 def _measured(fit: Fit, problem: BlockProblem, result: Clustering, batched: Subspaces) -> Fit:

@@ -13,7 +13,7 @@ from subspaces.core.leave_one_out import left_out
 from subspaces.core.likelihood import as_divisor, capped_variance, median, positive
 from subspaces.core.loop import Clustering, descend, objective_of
 from subspaces.core.low_rank import Coordinates, in_few_coordinates, n_directions
-from subspaces.core.partition import Partition
+from subspaces.core.partition import Partition, unit_of
 from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView, DenseRows
@@ -140,10 +140,8 @@ def _as_predicted(X: Array, fit: Fit) -> Fit:
         fit = replace(fit, subspaces=tuple(fit.subspaces[k] for k in order))
         scores = fit.scores(X)
     labels = partition.assign(scores)
-    clusters = Partition(labels, len(fit.subspaces), fit.weights)
-    sizes, spent = clusters.sizes.astype(float), fit.affine * clusters.unit
-    total = weighted_sum(scores.min(axis=1), fit.weights)
-    return with_labels_of_new(fit, labels, sizes, total, spent)
+    sizes = Partition(labels, len(fit.subspaces), fit.weights).sizes.astype(float)
+    return with_labels_of_new(fit, labels, sizes, weighted_sum(scores.min(axis=1), fit.weights))
 
 
 def is_another_order(fit: Fit, order: Indices) -> bool:
@@ -151,19 +149,18 @@ def is_another_order(fit: Fit, order: Indices) -> bool:
     return len(set(fit.dimensions.tolist())) == 1 and not np.all(order[:-1] < order[1:])
 
 
-def with_labels_of_new(
-    fit: Fit, labels: Any, sizes: Array, objective: float, spent: Array | float
-) -> Fit:
+def with_labels_of_new(fit: Fit, labels: Any, sizes: Array, objective: float) -> Fit:
     """Return the fit with the labels of new rows, their sizes (K,) and their objective.
 
-    spent: as in `noise_variance`. Warn of empty clusters.
+    Warn of empty clusters.
     """
     warn_of_empty_clusters(int(np.count_nonzero(sizes)), len(sizes), SMALLER_DIMENSION)
     if fit.course is not None and fit.course.stop_reason == "converged":
         objective = fit.objective
     if not np.isfinite(objective):
         warn_of_infinite_objective()
-    noise = noise_variance(objective, sizes, fit.dimensions, len(fit.subspaces[0].centre), spent)
+    p, spent = len(fit.subspaces[0].centre), fit.affine * unit_of(fit.weights)
+    noise = noise_variance(objective, sizes, fit.dimensions, p, spent)
     noise = max(noise, np.finfo(float).tiny)
     return replace(fit, labels=labels, sizes=sizes, objective=objective, cell_noise=noise)
 
@@ -239,7 +236,7 @@ def _by_principal_axes(X: Array, found: Found) -> Measured:
     energies = clusters.sums(residual)
     sizes, widths = clusters.sizes, dimensions_of(subspaces)
     rank = n_directions(points, problem.affine, data.rank)
-    noise = noise_variance(sum(energies), sizes, widths, rank, problem.affine * clusters.unit)
+    noise = noise_variance(sum(energies), sizes, widths, rank, problem.affine * unit_of(weights))
     inside = clusters.is_counted
     score_variance = None
     if problem.criterion == "distance":
@@ -257,12 +254,8 @@ def _by_principal_axes(X: Array, found: Found) -> Measured:
 
 def _press(removed: Sequence[Downdate], clusters: Partition) -> float:
     """Return the mean left-out error of the members of all clusters, by weight."""
-    weights = None
-    if clusters.weights is not None:
-        members = [clusters.members(k) for k in range(clusters.n_clusters)]
-        weights = clusters.weights[np.concatenate(members)]
     errors = np.concatenate([each.squared_error for each in removed])
-    return float(np.average(errors, weights=weights))
+    return float(np.average(errors, weights=clusters.in_order))
 
 
 def _directions(X: Array, rank: int, *, affine: bool) -> int:
@@ -312,7 +305,7 @@ def _by_sparse_loadings(X: Array, found: Found) -> Measured:
     )
     energy = energy_off_subspaces(X, labels, subspaces, clusters.weights)
     rank = n_directions(X, problem.affine, data.rank)
-    widths, spent = dimensions_of(subspaces), problem.affine * clusters.unit
+    widths, spent = dimensions_of(subspaces), problem.affine * unit_of(clusters.weights)
     noise = noise_variance(energy, clusters.sizes, widths, rank, spent)
     shared = np.flatnonzero(union_of_supports(views))
     part = X[:, shared] - shift[shared]
@@ -344,12 +337,12 @@ def _sparse_left_out(
 
 
 def noise_variance(
-    energy: float, sizes: Array | Counts, widths: Counts, rank: int, spent: Array | float
+    energy: float, sizes: Array | Counts, widths: Counts, rank: int, spent: float
 ) -> float:
     """Return the residual energy over ``sum_k n_k (rank - R_k)``, the variance per direction.
 
     A cluster with a mean has ``n_k - 1`` in place of ``n_k``. widths (K,): the dimensions; spent:
-    what the means have used up, one sample each, (K,) or one number.
+    what a mean has used up, the weight of one sample, or 0.
     """
     return energy / positive(float((sizes - spent) @ (rank - widths)))
 

@@ -17,6 +17,7 @@ from subspaces.psc.choice import choose
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.doubts import warn_of_level, warn_of_units
 from subspaces.psc.incomplete import filled_in, fit_incomplete
+from subspaces.psc.probabilities import probabilities_of
 from subspaces.psc.result import Fit, with_means
 from subspaces.psc.settings import Settings, check
 from subspaces.runtime.threads import one_blas_thread
@@ -76,11 +77,16 @@ def _fit_weighted(X: Array, weights: Array | None, settings: Settings) -> Fit:
     found = _fit_matrix(X[kept], settings, weights[kept])
     labels = np.empty(len(X), dtype=found.labels.dtype)
     labels[kept], labels[~kept] = found.labels, assign(found.scores(X[~kept]))
-    influence = None
+    influence = probabilities = None
     if found.influence is not None:
         influence = np.full(len(X), np.nan)
         influence[kept] = found.influence
-    return replace(found, labels=labels, influence=influence, weights=weights)
+    if found.probabilities is not None:
+        probabilities = np.empty((len(X), len(found.subspaces)))
+        probabilities[kept] = found.probabilities
+        probabilities[~kept] = probabilities_of(X[~kept], found, labels[~kept])
+    found = replace(found, influence=influence, probabilities=probabilities)
+    return replace(found, labels=labels, weights=weights)
 
 
 def _fit_matrix(X: Array, settings: Settings, weights: Array | None) -> Fit:
