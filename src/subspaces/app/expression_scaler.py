@@ -405,7 +405,7 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
                     command="use <drop_missing=0> to leave out such genes",
                 ),
                 Advice(
-                    "fill them with SelectedPCA().fit(X).impute(X) on logarithms",
+                    "fill them with PCA().fit(X).impute(X) on logarithms",
                     command="fill them with subspaces fit --log --imputed",
                 ),
                 gap=gap[0].upper() + gap[1:],
