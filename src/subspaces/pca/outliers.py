@@ -66,6 +66,9 @@ LINES = 250
 MANY = 400
 # A cap on the steps that take them in. Mostly there are two to six.
 MOST_STEPS = 30
+# The transformed Q is near 1. It spreads by at least this.
+LEAST_SPREAD = 1e-6
+SMALLEST = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,7 +181,7 @@ class Reference:
     """What samples that belong look like: a PCA, and the laws of both distances from it.
 
     centre (p,), basis (p, R): of the PCA; energies (R,): mean squared left-out scores; count: how
-    many samples belong; t2_scale, t2_freedom: b and nu; usual, bend: t_1 and a of Q; z_mean, z_std:
+    many samples belong; law_of_t2: b and nu; usual, bend: t_1 and a of Q; z_mean, z_std:
     of the transformed Q.
     """
 
@@ -186,8 +189,7 @@ class Reference:
     basis: Array
     energies: Array
     count: int
-    t2_scale: float
-    t2_freedom: float
+    law_of_t2: tuple[float, float]
     usual: float
     bend: float
     z_mean: float = 0.0
@@ -203,16 +205,20 @@ class Reference:
         """Return how often samples that belong are as far, by T2 and by Q, (m, 2)."""
         r, found = len(self.basis.T), np.ones((len(t2), 2))
         if r:
-            found[:, 0] = stats.f.sf(t2 / self.t2_scale, r, self.t2_freedom)
-        t = (z - self.z_mean) / (self.z_std * np.sqrt(1.0 + 1.0 / self.count))
-        found[:, 1] = stats.t.sf(t, self.count - 1)
+            scale, freedom = self.law_of_t2
+            found[:, 0] = stats.f.sf(t2 / scale, r, freedom)
+        if self.usual == 0.0:
+            found[z > 0.0, 1] = 0.0
+        else:
+            t = (z - self.z_mean) / (self.z_std * np.sqrt(1.0 + 1.0 / self.count))
+            found[:, 1] = stats.t.sf(t, self.count - 1)
         return found
 
     def limits(self, chance: float) -> tuple[float, float]:
         """Return the T2 and the Q that a sample that belongs exceeds with this chance."""
         r, t2 = len(self.basis.T), 0.0
         if r:
-            t2 = self.t2_scale * float(stats.f.isf(chance, r, self.t2_freedom))
+            t2 = self.law_of_t2[0] * float(stats.f.isf(chance, r, self.law_of_t2[1]))
         t = float(stats.t.isf(chance, self.count - 1)) * np.sqrt(1.0 + 1.0 / self.count)
         z = self.z_mean + self.z_std * t
         return t2, float(self.usual * (1.0 + (z**3 - 1.0) / self.bend))
@@ -242,16 +248,14 @@ class Judged:
 
 @dataclass(frozen=True)
 class Members:
-    """The samples that a PCA of R axes was fitted to.
+    """The samples that a PCA was fitted to, by their axes, and how they are judged.
 
-    inside (n,): which of them belong; reference: what these look like; new (m, p): samples that the
-    PCA was not fitted to, from the same origin, if they are judged.
+    new (m, p): samples to judge that the PCA was not fitted to, from the same origin.
     """
 
     axes: PrincipalAxes
     center: bool
-    inside: Mask
-    reference: Reference
+    judged: Judged
     new: Array | None = None
 
     def contributions(self, i: int) -> tuple[Array, Array]:
@@ -259,20 +263,20 @@ class Members:
 
         It is judged by the PCA of those that belong, without itself.
         """
-        kept, v, usual = self.inside.copy(), self.axes.basis, self.reference.usual
+        kept, v, reference = self.judged.inside.copy(), self.axes.basis, self.judged.reference
         if self.new is None:
             kept[i] = False
         own = v @ self.axes.coordinates[i] if self.new is None else self.new[i]
         members = self.axes.coordinates[kept]
         centre = centre_of(members, self.center)
         rest = members - centre
-        basis = all_axes(rest).basis[:, : len(self.reference.energies)]
+        basis = all_axes(rest).basis[:, : len(reference.energies)]
         rest = (rest - (rest @ basis) @ basis.T) @ v.T
         away, basis = own - v @ centre, v @ basis
         scores = away @ basis
         fitted = np.mean(rest**2, axis=0)
-        spread = np.sqrt(fitted * usual / max(float(fitted.sum()), np.finfo(float).tiny))
-        parts = away * (basis @ _quotients(scores, self.reference.energies[: len(scores)]))
+        spread = np.sqrt(fitted * reference.usual / max(float(fitted.sum()), SMALLEST))
+        parts = away * (basis @ _quotients(scores, reference.energies[: len(scores)]))
         return _quotients(away - basis @ scores, spread), _quotients(parts, parts.sum())
 
 
@@ -351,18 +355,13 @@ def pca_outliers(
     center, robust = as_flag(center, "center"), as_flag(robust, "robust")
     level = checked_level(level)
     gaps = np.isnan(matrix)
-    filled = np.where(gaps, np.nanmean(matrix, axis=0), matrix) if gaps.any() else matrix
-    rows = centred(filled, center)
-    axes = all_axes(rows)
-    n, p = matrix.shape
-    why = f" for {n} samples x {p} variables of rank {axes.rank}, one sample left out"
-    high = min(n - 2 - center, axes.rank)
-    r = as_count(n_components, "n_components", low=0, high=high, why=why)
-    table = np.where(gaps, np.nan, rows) if gaps.any() else None
-    judged = judge_samples(axes, r, level, table, center=center, robust=robust)
-    names = getattr(X, "columns", [f"x{j}" for j in range(p)])
-    members = Members(axes, center, judged.inside, judged.reference)
-    return outliers_of(judged, members, level, row_names(X), tuple(map(str, names)))
+    holes = gaps if gaps.any() else None
+    filled = matrix if holes is None else np.where(gaps, np.nanmean(matrix, axis=0), matrix)
+    names = getattr(X, "columns", [f"x{j}" for j in range(matrix.shape[1])])
+    members = judge_samples(
+        all_axes(centred(filled, center)), n_components, level, holes, center=center, robust=robust
+    )
+    return outliers_of(members, level, row_names(X), tuple(map(str, names)))
 
 
 def checked_level(level: float) -> float:
@@ -377,48 +376,55 @@ def checked_level(level: float) -> float:
 
 def judge_samples(
     axes: PrincipalAxes,
-    r: int,
+    n_components: int,
     level: float,
-    table: Array | None = None,
+    holes: Mask | None = None,
     *,
     center: bool,
     robust: bool,
-) -> Judged:
+) -> Members:
     """Judge the samples with these principal axes by a PCA of R of them.
 
-    table (n, p): the samples, from the same origin, if cells are missing. robust: whether the PCA
-    is that of the samples that belong, and not of all. If not, warn if that names others.
+    holes (n, p): missing cells, or None. robust: whether the PCA is that of the samples that
+    belong, and not of all. If not, warn if that names others.
     """
-    n, v, fewest = len(axes.coordinates), axes.basis, r + center + 3
+    v, n = axes.basis, len(axes.coordinates)
+    r = _checked_number(n_components, axes, center=center)
+    fewest = r + center + 3
     half = max(n // 2 + 1, fewest)
-    directions = (len(v) if axes.rank == n - center else axes.rank) - r
+    varying = int(np.count_nonzero(v.any(axis=1))) if axes.rank == n - center else axes.rank
 
     def measured(inside: Mask) -> Measured:
-        return _measured(axes, inside, r, directions, center=center)
-
-    def judge_by(inside: Mask) -> Judged:
-        return _judged(measured(inside), inside)
+        return _measured(axes, inside, r, varying - r, center=center)
 
     def found_robustly() -> Judged:
-        return _settled(judge_by, _least_outlying(axes.coordinates, half), level, fewest)
+        start = _least_outlying(axes.coordinates, half)
+        return _settled(lambda inside: _judged(measured(inside), inside), start, level, fewest)
 
     if robust:
-        if table is not None:
+        if holes is not None:
             fact = "<robust=True> needs a table without missing values."
             raise ParameterError("robust", fact, FILL, value=robust)
-        return _in_variables(found_robustly(), v)
-    together = (
-        measured(np.ones(n, dtype=bool))
-        if table is None
-        else _measured_with_gaps(table, r, center=center)
-    )
+        return Members(axes, center, _in_variables(found_robustly(), v))
+    if holes is None:
+        together = measured(np.ones(n, dtype=bool))
+    else:
+        table = np.where(holes, np.nan, axes.coordinates @ v.T)
+        together = _measured_with_gaps(table, r, center=center)
     t2 = _quotients(together.energies, np.median(together.energies, axis=0)).sum(axis=1)
     start = _nearest(t2, together.errors, half)
     found = _settled(lambda inside: _judged(together, inside), start, level, fewest)
-    if table is not None:
-        return found
+    if holes is not None:
+        return Members(axes, center, found)
     _warn_of_masking(found.inside, found_robustly().inside)
-    return _in_variables(found, v)
+    return Members(axes, center, _in_variables(found, v))
+
+
+def _checked_number(n_components: int, axes: PrincipalAxes, *, center: bool) -> int:
+    n, p = len(axes.coordinates), len(axes.basis)
+    why = f" for {n} samples x {p} variables of rank {axes.rank}, one sample left out"
+    high = min(n - 2 - center, axes.rank)
+    return as_count(n_components, "n_components", low=0, high=high, why=why)
 
 
 def _in_variables(found: Judged, v: Array) -> Judged:
@@ -544,21 +550,25 @@ def _judged(measured: Measured, inside: Mask) -> Judged:
     others, total = (count - inside)[:, None], energies[inside].sum(axis=0)
     left = np.maximum(total - np.where(inside[:, None], energies, 0.0), 0.0)
     t2 = _quotients(energies, left / others).sum(axis=1)
-    law, variances = _law_of_t2(r, count - 1), total / count
-    if measured.variances is not None:
-        t2, law, variances = r * t2, (float(r), float(r * (count - 1))), measured.variances
+    pooled = measured.variances is not None
+    variances = total / count if measured.variances is None else measured.variances
+    t2 = r * t2 if pooled else t2
     q = measured.errors / (1.0 + t2 / others[:, 0])
     usual, bend = _law_of_q(measured, q[inside])
+    law = _law_of_t2(r, count, pooled=pooled)
     plane = measured.centre, measured.basis, variances
-    reference = Reference(*plane, count, *law, usual, bend)
+    reference = Reference(*plane, count, law, usual, bend)
     z = reference.bent(q)
     middle = float(np.median(z[inside]))
     z = middle + (z - middle) * measured.seen
     mean = float(z[inside].mean())
-    std = max(float(z[inside].std(ddof=1)), 1e-6 * abs(mean), 1e-100)
+    std = max(float(z[inside].std(ddof=1)), LEAST_SPREAD)
     reference = replace(reference, z_mean=mean, z_std=std)
     p = reference.p_values(t2, z)
-    p[inside, 1] = _chance_among_others((z[inside] - mean) / std)
+    own = replace(reference, law_of_t2=_law_of_t2(r, count - 1, pooled=pooled))
+    p[inside, 0] = own.p_values(t2[inside], z[inside])[:, 0]
+    if usual > 0.0:
+        p[inside, 1] = _chance_among_others((z[inside] - mean) / std)
     return Judged(t2, q, measured.errors, p, inside, reference)
 
 
@@ -569,10 +579,13 @@ def _chance_among_others(deviates: Array) -> Array:
     return stats.t.sf(_quotients(deviates * np.sqrt(m / (m - 1)), np.sqrt(left)), m - 2)
 
 
-def _law_of_t2(r: int, m: int) -> tuple[float, float]:
-    """Return b and nu: the sum of R quotients F(1, m) is about b F(R, nu)."""
-    if m <= 4:  # F(1, m) has no variance
-        return float(r), float(m)
+def _law_of_t2(r: int, m: int, *, pooled: bool = False) -> tuple[float, float]:
+    """Return b and nu: the sum of R quotients F(1, m) is about b F(R, nu).
+
+    pooled: it is R times the quotient of sums over all axes, F(R, R m).
+    """
+    if pooled or m <= 4:  # F(1, m) has no variance
+        return float(r), float(r * m if pooled else m)
     nu = ((m - 4) * (r - 2) + 4 * (m - 1)) / 3
     return r * m / (m - 2) * (nu - 2) / nu, nu
 
@@ -595,13 +608,15 @@ def _law_of_q(measured: Measured, q: Array) -> tuple[float, float]:
 
 
 def outliers_of(
-    judged: Judged,
     members: Members,
     level: float,
     sample_names: NDArray[Any] | None,
     variable_names: tuple[str, ...],
 ) -> PCAOutliers:
-    """Return judged samples as the value that users see."""
+    """Return the judged samples, or the new ones, as the value that users see."""
+    judged = members.judged
+    if members.new is not None:
+        judged = judged.reference.judge(members.new)
     chance = level / (2 * len(judged.t2))
     t2_limit, q_limit = judged.reference.limits(chance)
     is_outlier = judged.p.min(axis=1) <= chance
