@@ -2,6 +2,7 @@
 
 from subspaces.plots._clusters import angles, loadings, scores
 from subspaces.plots._influence import influence
+from subspaces.plots._loadings import biplot
 from subspaces.plots._outliers import contributions, control_chart, outliers
 from subspaces.plots._pca import components
 from subspaces.plots._results import CRITERION_NAMES, candidates, comparison, selection
@@ -15,6 +16,7 @@ __all__ = [
     "MARKERS",
     "angles",
     "basis_images",
+    "biplot",
     "candidates",
     "clusters_3d",
     "comparison",

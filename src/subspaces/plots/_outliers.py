@@ -162,18 +162,14 @@ def contributions(
     if of is None:
         of = "q" if result.q_p_value[i] <= result.t2_p_value[i] else "t2"
     values = np.asarray(result.contributions(sample)[of])
-    order = np.argsort(-np.abs(values), kind="stable")[:n_shown][::-1]
-    title = {"q": "residual, in standard deviations", "t2": "share of T2"}[of]
+    order = np.argsort(-np.abs(values), kind="stable")[:n_shown]
+    label = {"q": "residual, in standard deviations", "t2": "share of T2"}[of]
     name = i if result.sample_names is None else result.sample_names[i]
-    with style.canvas(ax, figsize=(style.COLUMN, 0.6 + 0.2 * len(order))) as ax:
+    variables = [style.short_name(result.variable_names[j]) for j in order]
+    with style.list_of(variables, f"sample {style.short_name(name)}", ax) as ax:
         colours = [style.colour_of(0 if values[j] > 0 else 4) for j in order]
         ax.barh(range(len(order)), values[order], color=colours, height=0.7)
-        ax.axvline(0.0, color="0.4", linewidth=0.6)
-        ax.set_yticks(
-            range(len(order)), [style.short_name(result.variable_names[j]) for j in order]
-        )
-        ax.tick_params(axis="y", length=0)
-        ax.set(xlabel=title, title=f"sample {style.short_name(name)}")
+        ax.set_xlabel(label)
     return ax
 
 
