@@ -73,8 +73,8 @@ def test_results_on_a_pca_keep_the_names_of_the_samples():
     outliers, components = pca_outliers(X, 1), pca_components(X)
     assert outliers.table.index.tolist() == list(X.index)
     assert outliers.outliers.dtype.kind == components.rests_on.dtype.kind == "i"
-    assert texts(outliers.plot()) == [f"s{i}" for i in outliers.outliers]
-    assert texts(outliers.plot(names=range(30))) == [str(i) for i in outliers.outliers]
+    assert texts(plots.outliers(outliers)) == [f"s{i}" for i in outliers.outliers]
+    assert texts(plots.outliers(outliers, names=range(30))) == [str(i) for i in outliers.outliers]
     assert components.table["rests_on"].tolist() == [f"s{i}" for i in components.rests_on]
     for holes in (False, True):
         X.iloc[3, 3] = np.nan if holes else X.iloc[3, 3]
@@ -89,7 +89,7 @@ def test_the_limits_of_outliers_are_told():
     found = pca_outliers(X, 2)
     ax = plots.outliers(found)
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["does not belong", "limit (5 % beyond by chance)"]
+    assert legend == ["does not belong", "limit (level 5 %)"]
     ax.figure.draw_without_rendering()
     ticks = [label.get_text() for axis in (ax.xaxis, ax.yaxis) for label in axis.get_ticklabels()]
     assert len(ticks) >= 4
@@ -117,9 +117,9 @@ def test_the_figure_of_components_takes_a_pair_of_axes():
     found = pca_components(generic(40, 6))
     both = Figure().subplots(1, 2)
     assert found.plot(ax=both) == tuple(both)
-    with pytest.raises(TypeError, match=r"components draws two panels: pass ax=\(left, right\)$"):
+    with pytest.raises(TypeError, match=r"components draws two panels: pass ax=\(first, second\)$"):
         found.plot(ax=both[0])
-    with pytest.raises(ValueError, match=r"two panels: pass ax=\(left, right\), not 3 Axes"):
+    with pytest.raises(ValueError, match=r"two panels: pass ax=\(first, second\), not 3 Axes"):
         found.plot(ax=Figure().subplots(1, 3))
 
 

@@ -95,8 +95,8 @@ def outliers(draft: PCADraft) -> str:
     caption = (
         "Each sample is judged by the PCA of all others, which it has not bent towards itself. "
         "Drawn are distances, the square roots of those in the table. "
-        f"Dotted lines are limits that {share} of the samples exceed by chance, so a few beyond "
-        f"them are nothing special.{note_on_thinning(found)}"
+        f"Dotted lines are limits. In {share} of tables without outliers some sample is beyond one."
+        f"{note_on_thinning(found)}"
     )
     if found.n_shown:
         words = (
@@ -144,8 +144,8 @@ def _columns(found: PCAFindings) -> dict[str, Callable[[int], str]]:
         columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
     columns["Belongs"] = lambda i: f"<td>{'no' if i in out else 'yes'}</td>"
     if found.n_shown:
-        columns["Far out"] = lambda i: _tables.number_cell(known.t2_left_out[i])
-    columns["Off"] = lambda i: _tables.number_cell(known.q_left_out[i])
+        columns["Far out"] = lambda i: _tables.number_cell(known.t2[i])
+    columns["Off"] = lambda i: _tables.number_cell(known.q[i])
     columns["Chance"] = lambda i: _tables.number_cell(chance[i])
     columns["Influence"] = lambda i: _tables.number_cell(found.influence[i])
     if found.n_shown:
