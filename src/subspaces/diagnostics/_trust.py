@@ -29,6 +29,7 @@ from subspaces.messages import Advice, DataWarning, Grade, ParameterError, Verdi
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.psc.auto import cuts_a_continuum
 from subspaces.psc.choice import is_rather_one
+from subspaces.psc.doubts import differ_in_units
 from subspaces.psc.result import Clusters
 from subspaces.psc.settings import is_auto
 from subspaces.runtime.parameters import as_count, as_real
@@ -62,8 +63,8 @@ LOOK_AT_SAMPLES = (Advice("try another number of clusters, and plot the samples 
 # How far halves agree: the grade, its word, what they do, and what to try.
 STABILITY: dict[str, tuple[Grade, str, str, tuple[Advice, ...]]] = {
     "solid": (Grade.SURE, "Solid", "give nearly the same clusters", ()),
-    "in_part": (Grade.DOUBTFUL, "Doubtful", "give partly the same clusters", (*TRY, SCALE)),
-    "noise_like": (Grade.NO, "Noise-like", "give different clusters", (*TRY, SCALE)),
+    "in_part": (Grade.DOUBTFUL, "Doubtful", "give partly the same clusters", TRY),
+    "noise_like": (Grade.NO, "Noise-like", "give different clusters", TRY),
 }
 # What describes the samples as well as clusters on which halves agree.
 INSTEAD = {
@@ -319,6 +320,8 @@ def verdict_on_stability(
     grade, word, agree, advice = STABILITY[code]
     if instead:
         grade, word = Grade.DOUBTFUL, "Doubtful"
+    if advice and differ_in_units(matrix):
+        advice = (*advice, SCALE)
     numbers = "{agreement:.2f} over {splits:#split}"
     fact = f"{word}: {HALVES} {agree} (mean agreement {numbers}, 1 is perfect)."
     steadier = measured["k_means"] > measured["agreement"] + STEADIER
@@ -347,12 +350,13 @@ def _verdict_on_copies(distinct: int, n_clusters: int) -> Verdict:
 
 def _ways_to_see_one(matrix: Array) -> tuple[Advice, ...]:
     """Return how to see whether samples are one cluster, by a way that missing values allow."""
+    scale = (SCALE,) if differ_in_units(matrix) else ()
     auto = "try <n_clusters='auto'>"
     if not is_mostly_whole(matrix):
-        return SCALE, Advice("compare other numbers of clusters")
+        return *scale, Advice("compare other numbers of clusters")
     if np.isnan(matrix).any():
         auto += " on variables without missing values"
-    return SCALE, Advice(auto, "n_clusters", "auto")
+    return *scale, Advice(auto, "n_clusters", "auto")
 
 
 def _ways_by_means(estimator: Estimator) -> tuple[Advice, ...]:
