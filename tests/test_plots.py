@@ -517,3 +517,15 @@ def test_loadings_of_several_components_have_a_legend(wine):
         plots.loadings(model, component=4)
     with refuses("model"):
         plots.loadings(PCA(0).fit(X))
+
+
+def test_probabilities_are_drawn_cluster_by_cluster(model, frame):
+    ax = plots.probabilities(model, n_named=2)
+    own = model.probabilities_.max(axis=1)
+    assert texts(ax) == [frame.index[i] for i in np.argsort(own, kind="stable")[:2]]
+    heights = [patch.get_data().values for patch in ax.patches]
+    for k, drawn_heights in enumerate(heights):
+        np.testing.assert_allclose(drawn_heights, np.sort(own[model.labels_ == k]))
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
+    with refuses("model"):
+        plots.probabilities(KSubspaces(2).fit(UNION.data))

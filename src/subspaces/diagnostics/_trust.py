@@ -21,7 +21,6 @@ from subspaces._types import (
 )
 from subspaces.data.validation import count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces
-from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
 from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID, learned, random_halves
@@ -192,7 +191,7 @@ def stability(
     matrix = samples_of(estimator, X, min_samples=4).rows
     warn_of_copies(matrix)
     compared = (getattr(estimator, "selection_", None) or {}).get("against_one") is not None
-    estimator = _for_halves(estimator) if hasattr(estimator, "labels_") else estimator
+    estimator = for_halves(estimator) if hasattr(estimator, "labels_") else estimator
     n_resamples = as_count(n_resamples, "n_resamples", low=1)
     budget = np.inf if budget_s is None else as_real(budget_s, "budget_s", low=0.0)
     random = check_random_state(random_state)
@@ -200,7 +199,7 @@ def stability(
     by_means: list[float] = []
     same, rare = np.zeros(len(matrix)), np.zeros(matrix.shape[1], dtype=bool)
     for halves in random_halves(len(matrix), n_resamples, random, budget):
-        absent = _absent_in_a_half(matrix, halves)
+        absent = absent_in_a_half(matrix, halves)
         rare |= absent
         rows = matrix[:, ~absent] if absent.any() else matrix
         both = [learned(estimator, rows, half)[0] for half in halves]
@@ -242,7 +241,7 @@ def stability(
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, conclusion)
 
 
-def _for_halves(model: Any) -> Any:
+def for_halves(model: Any) -> Any:
     """Return an unfitted copy of a fitted model with the numbers that it chose.
 
     Dimensions stay open up to the largest, so that a half is fitted as all samples were. A search
@@ -259,7 +258,7 @@ def _for_halves(model: Any) -> Any:
     return chosen.set_params(n_components="auto", max_components=largest)
 
 
-def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
+def absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     """Return which variables (p,) have no value in one half: that half knows nothing of them.
 
     Marginal over a variable that nobody observed, a density is the one without it, so that both
@@ -482,41 +481,3 @@ def _verdict_on_means(agreement: float) -> Verdict:
     another = (Advice("try another number of clusters"),)
     advice = () if grade is Grade.SURE else another
     return Verdict("means", fact, {"agreement": agreement}, advice, grade=grade)
-
-
-def ambiguity(model: SubspaceClusterer, X: Data) -> Array:
-    """How nearly each sample sits between two clusters: 0 clearly in one, 1 exactly between.
-
-    The best score under a cluster over the second best; for a likelihood, the ratio of the two
-    densities. It tells samples apart, not good clusterings from bad ones. Use `stability` for that.
-
-    Parameters
-    ----------
-    model : fitted PSC or KSubspaces
-        With at least two clusters.
-    X : array-like of shape (n, p)
-        Samples in rows.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> from subspaces import PSC
-    >>> from subspaces.datasets import make_scenario
-    >>> from subspaces.diagnostics import ambiguity
-    >>> planes = make_scenario("c", noise=0.02, n_features=20, random_state=0)
-    >>> model = PSC(2, n_components=2, random_state=0).fit(planes.data)
-    >>> bool((ambiguity(model, planes.data) > 0.8).mean() < 0.05)
-    True
-    """
-    scores = np.asarray(model.transform(X))
-    if scores.shape[1] < 2:
-        raise ParameterError(
-            "model", "The model has only one cluster, so no sample can lie between clusters."
-        )
-    best, second = np.partition(scores, 1, axis=1)[:, :2].T
-    if getattr(model, "scores_are_likelihoods_", False):
-        return np.exp(best - second)
-    return np.divide(best, second, out=np.ones_like(best), where=second > 0)

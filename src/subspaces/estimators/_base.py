@@ -306,7 +306,7 @@ class SubspaceClusterer(
 
         Higher is better, as model selection in scikit-learn expects it. Squared errors fall with
         every further dimension or cluster, on new samples, too: to choose among those, use
-        ``PSC(criterion="likelihood")``, or `subspaces.selection`. Samples with missing cells count
+        `metrics.likelihood_scorer`, or `subspaces.selection`. Samples with missing cells count
         as `transform` scores them.
 
         Parameters
