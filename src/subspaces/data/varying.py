@@ -117,8 +117,8 @@ def varying_table(X: Data, *, center: bool, scale: bool) -> VaryingTable:
         vary = "varies" if rows.shape[1] == 1 else "vary"
         raise ParameterError(
             "X",
-            f"Only {rows.shape[1]} of <n_features={len(varies)}> {vary}, but at least "
-            f"{FEWEST_COLUMNS} are needed to tell a component from noise.",
+            f"Only {rows.shape[1]} of <n_features={len(varies)}> {vary}, but you need at "
+            f"least {FEWEST_COLUMNS} to tell a component from noise.",
         )
     spread = None
     if scale:

@@ -216,9 +216,9 @@ class SubspaceClusterer(
     def _refuse(self, unknown: Iterable[str]) -> None:
         """Raise TypeError that names an argument of `fit` beyond X and y, if there is one."""
         for name in unknown:
-            why = ", because all samples have equal weight" if name == "sample_weight" else ""
+            why = ", because all samples count the same" if name == "sample_weight" else ""
             raise ParameterTypeError(
-                name, f"{type(self).__name__}.fit does not accept {name}{why}. Use X and y alone."
+                name, f"{type(self).__name__}.fit does not accept {name}{why}. Leave it out."
             )
 
     def predict(self, X: Any) -> Any:
@@ -436,8 +436,8 @@ class SubspaceClusterer(
         check_is_fitted(self)
         if not type(self).__module__.startswith("subspaces."):
             raise TypeError(
-                f"{type(self).__name__} is not an estimator of this library, so `load` would not "
-                "know it. Use pickle or joblib."
+                f"{type(self).__name__} is not part of this library, so `load` cannot read "
+                "it. Save it with pickle or joblib."
             )
         parameters = self.get_params(deep=False)
         for name, value in parameters.items():
@@ -446,7 +446,7 @@ class SubspaceClusterer(
                 doubt(
                     ChoiceWarning,
                     "not_saved",
-                    "<{name}> cannot be written to a file, so its default is stored.",
+                    "<{name}> cannot be written to a file, so its default was saved instead.",
                     name=name,
                     default=parameters[name],
                 )
@@ -581,8 +581,8 @@ class SubspaceClusterer(
             kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
             raise ParameterError(
                 needs_memory.partition("=")[0],
-                f"<{needs_memory}> needs all samples in memory, not a {kind}.",
-                Advice(f"use X.{fetch}()", command="use a dense table"),
+                f"<{needs_memory}> does not work with a {kind}.",
+                Advice(f"pass X.{fetch}()", command="save a dense table"),
                 Advice(f"leave out <{needs_memory.partition('=')[0]}>"),
             )
         return None
@@ -617,8 +617,8 @@ class SubspaceClusterer(
         too_large = no_room(8 * n_numbers)
         if too_large:
             raise MemoryError(
-                f"{type(self).__name__} of {shape[0]} samples x {shape[1]} variables {too_large}. "
-                "Use fewer samples or variables"
+                f"{type(self).__name__} {too_large}, for {shape[0]} samples x {shape[1]} "
+                "variables. Take fewer of them"
             )
 
     def _numbers_held(self, n: int, p: int) -> int:
@@ -698,13 +698,14 @@ class SubspaceClusterer(
         if self._n_features_out == 1:
             raise ParameterError(
                 "by",
-                "The model has one cluster, so there is nothing to compare. Use <by='axes'>, "
-                "or more clusters.",
+                "The model has only one cluster, so there is nothing to compare. Set "
+                "<by='axes'>, or fit more clusters.",
             )
         if not hasattr(self, "cluster_means_"):
             raise ParameterError(
                 "by",
-                "partial_fit does not keep cluster means. Fit again, or use <by='axes'>.",
+                "The model was fitted with partial_fit, which does not keep cluster means. "
+                "Call fit, or set <by='axes'>.",
             )
         if isinstance(self.labels_, np.ndarray):
             sizes = Partition(self.labels_, self._n_features_out).sizes.astype(float)
@@ -737,8 +738,8 @@ class SubspaceClusterer(
         if largest > FURTHEST * self._scale:
             raise ParameterError(
                 "X",
-                f"<X> has values up to {largest:.3g}, a very different scale from the fit's, up to "
-                f"{self._scale:.3g}. Use the same units.",
+                f"<X> has values up to {largest:.3g}, but the model was fitted to values up "
+                f"to {self._scale:.3g}. Convert X to the same units.",
             )
 
     def _recorded(

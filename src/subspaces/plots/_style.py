@@ -84,7 +84,7 @@ def check_names(names: Names | None, count: int, what: str) -> list[str]:
         return [str(i) for i in range(count)]
     if len(names) != count:
         raise ParameterError(
-            "names", f"<names> has {len(names)} entries for {count} {what}. Use one for each."
+            "names", f"<names> has {len(names)} entries for {count} {what}. Pass one for each."
         )
     return [short_name(name) for name in names]
 
@@ -97,7 +97,7 @@ def check_result(result: Any, attributes: Sequence[str], function: str, source: 
     if not all(hasattr(result, name) for name in attributes):
         raise ParameterTypeError(
             "result",
-            f"plots.{function} cannot draw a {type(result).__name__}. Use "
+            f"plots.{function} cannot draw a {type(result).__name__}. Call "
             f"plots.{function}({source}).",
         )
 

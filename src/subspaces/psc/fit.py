@@ -30,7 +30,7 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
     """
     check(settings)
     if weights is not None and np.any(weights != 1):
-        fact = "<weights> are not supported, because all samples have equal weight. Use None."
+        fact = "<weights> are not supported, because all samples count the same. Leave them out."
         raise ParameterError("weights", fact, value=weights)
     if isinstance(X, SurveyedBlocks):
         with one_blas_thread():
