@@ -29,10 +29,10 @@ from scipy import optimize
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from threadpoolctl import threadpool_limits
 
-from subspaces.core.components import all_axes, count_components, noise_after
-from subspaces.core.leave_one_cell_out import cell_errors
-from subspaces.core.noise_edge import edge_of_noise
 from subspaces.diagnostics import pca_components
+from subspaces.pca.components import all_axes, count_components, noise_after
+from subspaces.pca.leave_one_cell_out import cell_errors
+from subspaces.pca.noise_edge import edge_of_noise
 
 KINDS = {"equal": "Gaussian", "heavy": "t4", "unequal": "scales 1 to 10", "correlated": "AR(.5)"}
 SIZES = [(60, 20), (200, 60), (100, 400), (800, 100), (250, 250)]

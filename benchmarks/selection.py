@@ -14,9 +14,9 @@ import numpy as np
 from harness import markdown, mean_and_error, run_cells, save
 
 from subspaces import PSC
-from subspaces.core import choosing
 from subspaces.datasets import make_scenario
 from subspaces.diagnostics import stability
+from subspaces.psc import choosing
 from subspaces.selection import select_n_clusters, select_n_variables
 
 SCENARIOS = "abcde"

@@ -13,7 +13,8 @@ from scipy import sparse
 
 from subspaces import diagnostics
 from subspaces.datasets import make_subspaces
-from subspaces.diagnostics import _press, ols_press, pca_influence, pca_press
+from subspaces.diagnostics import ols_press, pca_influence, pca_press
+from subspaces.pca import press as _press
 from tests.plain import generic, refitted_errors
 from tests.warned import refuses, warns
 

@@ -28,10 +28,10 @@ from sklearn.utils import check_random_state
 
 from subspaces import progress
 from subspaces._types import Array, Data, Indices
-from subspaces.core.choosing import left_out_likelihood
 from subspaces.data.validation import as_matrix
 from subspaces.messages import Grade, Verdict, in_a_row
 from subspaces.metrics import adjusted_rand_score
+from subspaces.psc.choosing import left_out_likelihood
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
 

@@ -19,7 +19,7 @@ from subspaces._types import (
     Margins,
     VariablesCriterion,
 )
-from subspaces.core import choosing, ppca_mixture
+from subspaces.core import ppca_mixture
 from subspaces.data.validation import as_matrix, row_names
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
@@ -32,7 +32,7 @@ from subspaces.messages import (
     Verdict,
     use,
 )
-from subspaces.psc import auto
+from subspaces.psc import auto, choosing
 from subspaces.psc.incomplete import not_through_holes
 from subspaces.psc.result import Clusters
 from subspaces.psc.settings import is_auto

@@ -3,10 +3,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, stats
 
-from subspaces.core import choosing as choice
 from subspaces.core.sparse_loadings import sparse_loadings
 from subspaces.datasets import make_subspaces
 from subspaces.messages import Grade
+from subspaces.psc import choosing as choice
 from tests.plain import downdated_error, generic, leave_one_out_weights
 
 

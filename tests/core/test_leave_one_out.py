@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from subspaces import PSC
-from subspaces.core import choosing as choice
 from subspaces.core import loo_projection
 from subspaces.core.criteria import costs, own_costs
 from subspaces.core.influence import hat_errors
@@ -14,6 +13,7 @@ from subspaces.core.leave_one_out import exact_errors, graded_axes
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows
 from subspaces.core.secular import downdate
+from subspaces.psc import choosing as choice
 from subspaces.subspace import principal_axes
 from tests.plain import downdated_error, generic, leave_one_out_weights, refitted_errors
 

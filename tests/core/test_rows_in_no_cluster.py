@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from subspaces.core import choosing, criteria, incomplete, likelihood, partition, ppca_mixture
+from subspaces.core import criteria, incomplete, likelihood, partition, ppca_mixture
 from subspaces.core.contrast import means_and_spread
 from subspaces.core.loop import Clustering, descend, objective_of
 from subspaces.core.partition import Partition
@@ -12,6 +12,7 @@ from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.datasets import make_subspaces
+from subspaces.psc import choosing
 from tests.plain import generic
 
 UNION = make_subspaces([14, 12, 16], 6, [2, 1, 2], noise=0.3, random_state=0)

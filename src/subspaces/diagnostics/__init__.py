@@ -1,9 +1,6 @@
 """One PCA: its components, outliers, influential samples. A clustering: its markers, its trust."""
 
-from subspaces.diagnostics._components import PCAComponents, pca_components
 from subspaces.diagnostics._markers import Markers, markers
-from subspaces.diagnostics._outliers import PCAOutliers, pca_outliers
-from subspaces.diagnostics._press import PCAInfluence, Press, ols_press, pca_influence, pca_press
 from subspaces.diagnostics._trust import (
     MeansOrDirections,
     Stability,
@@ -11,6 +8,9 @@ from subspaces.diagnostics._trust import (
     means_or_directions,
     stability,
 )
+from subspaces.pca.choice import PCAComponents, pca_components
+from subspaces.pca.outliers import PCAOutliers, pca_outliers
+from subspaces.pca.press import PCAInfluence, Press, ols_press, pca_influence, pca_press
 
 __all__ = [
     "Markers",

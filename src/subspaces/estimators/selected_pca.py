@@ -10,15 +10,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._types import Array, Data, FoundNoise, Indices, NoiseKind
 from subspaces.core import incomplete
-from subspaces.core.components import KINDS_OF_NOISE, Components
 from subspaces.core.incomplete import VARIANCE_FLOOR, Gaussian, IncompleteMixture
-from subspaces.core.incomplete_pca import fit_pca
-from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
 from subspaces.data.validation import as_matrix, check_squares, warn_of_copies
-from subspaces.data.varying import VaryingTable, varying_table
 from subspaces.estimators._fitted_state import fitted_state
 from subspaces.messages import Advice, ChoiceWarning, ParameterError, shown, use
-from subspaces.psc.incomplete import warn_of_low_values
+from subspaces.pca.components import KINDS_OF_NOISE, Components
+from subspaces.pca.missing import fit_pca, warn_of_low_values
+from subspaces.pca.table import VaryingTable, varying_table
+from subspaces.pca.verdict import doubts_about_components, verdict_on_components
 from subspaces.runtime import model_file
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.model_file import SavedModel

@@ -11,15 +11,15 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from subspaces._types import Array, DimensionsCriterion, Indices, Penalty
-from subspaces.core import choosing
 from subspaces.core.exact_union import EXACT
 from subspaces.core.loop import alternate
 from subspaces.core.row_order import neighbours_depend
 from subspaces.core.search import first_partition
-from subspaces.core.words_on_components import doubts_about_components
 from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
 from subspaces.messages import Advice, ChoiceWarning, TrustWarning, Verdict, use
+from subspaces.pca.verdict import doubts_about_components
 from subspaces.progress import Step
+from subspaces.psc import choosing
 from subspaces.psc.best_partition import seeded_starts
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.result import Clusters, Fit

@@ -14,11 +14,11 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from subspaces._types import Array, Indices
-from subspaces.core import choosing
 from subspaces.core.exact_union import exact_union
 from subspaces.core.partition import assign
 from subspaces.messages import Advice, Grade, Verdict, in_a_row, use
 from subspaces.progress import Step
+from subspaces.psc import choosing
 from subspaces.psc.candidates import AXES, Candidate, leading_axes, of_number, searched
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.incomplete import filled_in

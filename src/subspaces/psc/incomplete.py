@@ -18,10 +18,15 @@ from subspaces.core import incomplete, partition
 from subspaces.core.array import in_main_memory
 from subspaces.core.dimensions import dimensions_of
 from subspaces.core.incomplete import Cells, FittedMixture, IncompleteMixture, as_subspace
-from subspaces.core.incomplete_pca import IncompletePCA, row_errors, squared_influence
 from subspaces.core.likelihood import as_divisor
 from subspaces.data.kinds import SurveyedBlocks, blocks_of, survey_of
 from subspaces.messages import FILL, SMALLER_DIMENSION, Advice, DataWarning, ParameterError
+from subspaces.pca.missing import (
+    IncompletePCA,
+    row_errors,
+    squared_influence,
+    warn_of_low_values,
+)
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.doubts import warn_of_an_early_end, warn_of_level
@@ -32,9 +37,6 @@ from subspaces.starts.graphs import OBSERVED_MOST_ROWS, observed_pairs
 
 # A step of EM moves less than a sweep: there are up to so many of them for each sweep.
 STEPS_A_SWEEP = 10
-# Fitted values in the holes are told to be low where they are so many standard deviations below the
-# others, and so many standard errors (benchmarks/missing.py prints both).
-TOO_LOW, SURELY = -0.05, -5.0
 # What a fit expects in the holes is so many standard deviations of the noise from what PCA filled
 # in where the clusters that were found in the filled table are not to be trusted.
 FAR = 3.0
@@ -244,22 +246,3 @@ def refilled(filled: FilledTable, found: FittedMixture) -> FilledTable | None:
     if away <= FAR * np.sqrt(found.mixture.shares @ found.mixture.noise):
         return None
     return replace(filled, table=np.where(holes, expected, filled.table))
-
-
-def seems_low(lower: float, z: float) -> bool:
-    """Whether values seem to be missing because they are low, by `lower_in_holes`."""
-    return bool(lower < TOO_LOW and z < SURELY)
-
-
-def warn_of_low_values(cells: Cells, image: Array) -> None:
-    """Warn where values seem to be missing because they are low; image (n, p): their fit by PCA."""
-    if seems_low(*incomplete.lower_in_holes(cells, image)):
-        doubt(
-            DataWarning,
-            "missing_low",
-            "Values seem to be missing because they are low, which biases the result.",
-            Advice(
-                "check that it stays the same for variables with few missing values",
-                command="check that it stays the same with <drop_missing=0.2>",
-            ),
-        )

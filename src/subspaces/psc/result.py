@@ -70,13 +70,13 @@ class Fit:
     """What a fit found.
 
     labels (n,): of numpy, Dask or a device; sizes (K,): of the clusters that the spectra of their
-    subspaces were summed over; criterion: by which the samples were scored; scored_by: that of new
-    samples; data: number, rank and variance of the samples; course: None after batches; cell_noise:
-    variance of the noise in a cell, by which samples with missing cells are judged; missing_share:
-    of the cells; observed (K, p): numbers of observed cells if some are missing; n_variables: of a
-    loading, None for all. Further, as far as they were measured: noise_variance and score_variance,
-    influence (n,) and press, means (K, p) and within_std (p,) of the clusters, and the table of
-    what was chosen.
+    subspaces were summed over, by weight; weights (n,): of the samples, None if all count one;
+    criterion: by which the samples were scored; scored_by: that of new samples; data: number, rank
+    and variance of the samples; course: None after batches; cell_noise: variance of the noise in a
+    cell, by which samples with missing cells are judged; missing_share: of the cells; observed (K,
+    p): numbers of observed cells if some are missing; n_variables: of a loading, None for all.
+    Further, as far as they were measured: noise_variance and score_variance, influence (n,) and
+    press, means (K, p) and within_std (p,) of the clusters, and the table of what was chosen.
     """
 
     labels: Annotated[FittedLabels, "n"]
@@ -99,6 +99,7 @@ class Fit:
     missing_share: float = 0.0
     observed: Annotated[Array, "*", "p"] | None = None
     selection: dict[str, Any] | None = None
+    weights: Annotated[Array, "n"] | None = None
 
     @cached_property
     def dimensions(self) -> Counts:

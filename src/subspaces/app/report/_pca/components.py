@@ -8,7 +8,7 @@ from subspaces.app.report._names import escape, number
 from subspaces.app.report._pca import figures
 from subspaces.app.report._pca.draft import PCADraft, name_of
 from subspaces.app.report._pca.findings import PCAFindings
-from subspaces.core.words_on_components import AxisKind
+from subspaces.pca.verdict import AxisKind
 
 # How many variables a row of the table of components names, on each side.
 NAMED_VARIABLES = 4

@@ -10,14 +10,14 @@ from subspaces._types import Array, Auto, Data, Indices, Seed
 from subspaces.app.report._findings import one_each
 from subspaces.app.report._names import as_text
 from subspaces.core import influence
-from subspaces.core.components import all_axes
 from subspaces.core.incomplete import observed_cells
-from subspaces.core.incomplete_pca import fit_pca, squared_influence
 from subspaces.core.leave_one_out import centred
 from subspaces.data.validation import as_table_to_fit, row_names
 from subspaces.diagnostics import PCAComponents, PCAOutliers, pca_components, pca_outliers
 from subspaces.messages import Message, message_of
 from subspaces.named_table import MissingValues, missing_values
+from subspaces.pca.components import all_axes
+from subspaces.pca.missing import fit_pca, squared_influence
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.warning import collect_warnings
 from subspaces.subspace import PrincipalAxes

@@ -10,8 +10,8 @@ from scipy.linalg import subspace_angles
 
 from subspaces import SelectedPCA
 from subspaces.core.incomplete import observed_cells
-from subspaces.core.incomplete_pca import fit_pca, row_errors
 from subspaces.diagnostics import pca_components, pca_influence, pca_outliers, pca_press
+from subspaces.pca.missing import fit_pca, row_errors
 from tests.warned import refuses, warns
 
 SHIFT = 5.0

@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from subspaces import SelectedPCA, plots
-from subspaces.core.components import Components
-from subspaces.core.words_on_components import AxisKind, kinds_of_axes, verdict_on_components
 from subspaces.diagnostics import pca_components, pca_outliers
 from subspaces.messages import Grade
+from subspaces.pca.components import Components
+from subspaces.pca.verdict import AxisKind, kinds_of_axes, verdict_on_components
 from subspaces.runtime.warning import collect_warnings
-from tests.core.test_components import planted
+from tests.pca.test_components import planted
 from tests.warned import refuses, warns
 
 
@@ -215,7 +215,7 @@ def test_integers_frames_and_constant_columns():
 def test_cells_of_random_rows_stand_for_all_of_a_large_table(monkeypatch):
     X = planted(300, 40, 2, 2.0, 0)
     whole = quietly(X)[0].loco
-    monkeypatch.setattr("subspaces.diagnostics._components.MOST_CELLS", 4000)
+    monkeypatch.setattr("subspaces.pca.choice.MOST_CELLS", 4000)
     part, again = (quietly(X, random_state=0)[0].loco for _ in range(2))
     assert_array_equal(part, again)
     assert np.any(part != whole)

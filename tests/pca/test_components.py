@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from subspaces.core.components import (
+from subspaces.pca.components import (
     all_axes,
     break_of_spectrum,
     column_kurtosis,
@@ -12,7 +12,7 @@ from subspaces.core.components import (
     noise_after,
     without_most_influential,
 )
-from subspaces.core.words_on_components import verdict_on_components
+from subspaces.pca.verdict import verdict_on_components
 from subspaces.subspace import principal_axes
 from tests.plain import generic
 

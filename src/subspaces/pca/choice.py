@@ -7,20 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces import plots
 from subspaces._types import Array, Axes, Data, FoundNoise, Indices, Mask, NoiseKind, Seed
-from subspaces.core.components import KINDS_OF_NOISE
-from subspaces.core.leave_one_cell_out import cell_errors
-from subspaces.core.words_on_components import (
+from subspaces.data.validation import row_names, warn_of_copies
+from subspaces.messages import Verdict, shown
+from subspaces.pca.components import KINDS_OF_NOISE
+from subspaces.pca.leave_one_cell_out import cell_errors
+from subspaces.pca.missing import warn_of_low_values
+from subspaces.pca.table import varying_table
+from subspaces.pca.verdict import (
     AxisKind,
     doubts_about_components,
     kinds_of_axes,
     verdict_on_components,
 )
-from subspaces.data.validation import row_names, warn_of_copies
-from subspaces.data.varying import varying_table
-from subspaces.messages import Verdict, shown
-from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime.parameters import as_choice, as_generator
 from subspaces.runtime.result import WithVerdict, as_frame
 from subspaces.runtime.warning import collect_warnings, warn
@@ -123,6 +122,8 @@ class PCAComponents(WithVerdict):
         -------
         pair of matplotlib Axes
         """
+        from subspaces import plots
+
         return plots.components(self, ax=ax)
 
 

@@ -6,7 +6,6 @@ from enum import StrEnum
 import numpy as np
 
 from subspaces._types import Array
-from subspaces.core.components import FEW_COLUMNS, FEW_ROWS, Components
 from subspaces.core.row_order import neighbours_depend
 from subspaces.messages import (
     Advice,
@@ -17,6 +16,7 @@ from subspaces.messages import (
     Verdict,
     use,
 )
+from subspaces.pca.components import FEW_COLUMNS, FEW_ROWS, Components
 from subspaces.subspace import PrincipalAxes
 
 # A component with a smaller share of the variance is shown as 0.0 %, and matters to nobody.

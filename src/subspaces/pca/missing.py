@@ -28,12 +28,6 @@ import numpy as np
 
 from subspaces._types import Array, NoiseKind
 from subspaces.core import influence
-from subspaces.core.components import (
-    Components,
-    all_axes,
-    count_components,
-    most_axes,
-)
 from subspaces.core.incomplete import (
     Cells,
     Filled,
@@ -43,12 +37,21 @@ from subspaces.core.incomplete import (
     filled_by_pca,
     fit_mixture,
     known_columns,
+    lower_in_holes,
     observed_means,
     posterior,
     products_of_loadings,
 )
 from subspaces.core.leave_one_out import centred
+from subspaces.messages import Advice, DataWarning
+from subspaces.pca.components import (
+    Components,
+    all_axes,
+    count_components,
+    most_axes,
+)
 from subspaces.runtime.threads import cached_property
+from subspaces.runtime.warning import doubt
 from subspaces.subspace import Subspace
 
 # Where 1 - h of a cell is no more than this, the other rows do not determine the column.
@@ -56,6 +59,9 @@ LEAST_FREEDOM = 0.05
 # An eigenvalue of so many times the edge is beyond what noise has where too few axes filled the
 # holes: all axes up to the last such are taken at once.
 CLEAR = 2.0
+# Values in the holes are reported as low if their fit is this many standard deviations below that
+# of the others, and this many standard errors (benchmarks/missing.py prints both).
+TOO_LOW, SURELY = -0.05, -5.0
 # Systems of columns that hardly any row has are kept this far from singular.
 RIDGE = 1e-12
 
@@ -197,3 +203,18 @@ def hotelling(pca: IncompletePCA) -> Array:
     along = ((pca.cells.values - pca.cluster.centre) * pca.cells.observed) @ w
     # S z = W'y, so that T2 = z' A^-1 W'y; A is singular for a row with fewer cells than axes.
     return np.einsum("nr,nrs,ns->n", found.scores, np.linalg.pinv(reached, hermitian=True), along)
+
+
+def warn_of_low_values(cells: Cells, image: Array) -> None:
+    """Warn if values seem to be missing because they are low; image (n, p): their fit by PCA."""
+    lower, z = lower_in_holes(cells, image)
+    if lower < TOO_LOW and z < SURELY:
+        doubt(
+            DataWarning,
+            "missing_low",
+            "Values seem to be missing because they are low, which biases the result.",
+            Advice(
+                "check that it stays the same for variables with few missing values",
+                command="check that it stays the same with <drop_missing=0.2>",
+            ),
+        )

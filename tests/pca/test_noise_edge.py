@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize
 
-from subspaces.core.noise_edge import edge_of_noise
+from subspaces.pca.noise_edge import edge_of_noise
 
 # Quantiles of the Tracy-Widom distribution of order one [Bejan 2005].
 TRACY_WIDOM = {0.5: -1.2686, 0.9: 0.4501, 0.95: 0.9793, 0.99: 2.0234, 0.999: 3.2724}

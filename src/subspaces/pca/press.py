@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from subspaces._types import Array, Data, PressMethod
 from subspaces.core import influence
 from subspaces.core.incomplete import observed_cells
-from subspaces.core.incomplete_pca import IncompletePCA, fit_pca, row_errors, squared_influence
 from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
 from subspaces.core.secular import refit_factor
 from subspaces.data.validation import (
@@ -20,7 +19,13 @@ from subspaces.data.validation import (
     warn_of_copies,
 )
 from subspaces.messages import Advice, ChoiceWarning, DataWarning, ParameterError, use
-from subspaces.psc.incomplete import warn_of_low_values
+from subspaces.pca.missing import (
+    IncompletePCA,
+    fit_pca,
+    row_errors,
+    squared_influence,
+    warn_of_low_values,
+)
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort
 from subspaces.runtime.threads import one_blas_thread, process_lock

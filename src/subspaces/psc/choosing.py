@@ -19,13 +19,6 @@ import numpy as np
 from scipy import linalg, stats
 
 from subspaces._types import Array, DimensionsCriterion, Labels, Mask, NoiseKind, Penalty
-from subspaces.core.components import (
-    FEWEST_COLUMNS,
-    FEWEST_ROWS,
-    Components,
-    count_components,
-    without_noise,
-)
 from subspaces.core.criteria import costs, own_costs
 from subspaces.core.influence import paper_errors_oblique
 from subspaces.core.likelihood import student_costs
@@ -35,6 +28,13 @@ from subspaces.core.rows import choose_rows
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.core.sparse_loadings import captured_energy, sparse_loadings
 from subspaces.messages import Grade, Verdict, in_a_row
+from subspaces.pca.components import (
+    FEWEST_COLUMNS,
+    FEWEST_ROWS,
+    Components,
+    count_components,
+    without_noise,
+)
 from subspaces.subspace import centre_of, principal_axes
 
 # Copies with permuted columns that a gap is the mean over.

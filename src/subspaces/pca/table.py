@@ -5,7 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from subspaces._types import Array, Data, Mask, NoiseKind
-from subspaces.core.components import (
+from subspaces.core.incomplete import Cells
+from subspaces.core.leave_one_out import centred
+from subspaces.data.validation import as_table_to_fit, check_squares, row_names
+from subspaces.messages import ParameterError
+from subspaces.pca.components import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,
     MOST_AXES,
@@ -14,11 +18,7 @@ from subspaces.core.components import (
     count_components,
     most_axes,
 )
-from subspaces.core.incomplete import Cells
-from subspaces.core.incomplete_pca import count_through_holes
-from subspaces.core.leave_one_out import centred
-from subspaces.data.validation import as_table_to_fit, check_squares, row_names
-from subspaces.messages import ParameterError
+from subspaces.pca.missing import count_through_holes
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.subspace import PrincipalAxes, centre_of
 

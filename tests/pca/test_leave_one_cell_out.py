@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from subspaces.core.components import all_axes
-from subspaces.core.leave_one_cell_out import cell_errors
+from subspaces.pca.components import all_axes
+from subspaces.pca.leave_one_cell_out import cell_errors
 
 
 def table(n, p, rank, seed, noise=0.4):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from subspaces.data.varying import varying_table
 from subspaces.diagnostics import pca_components
+from subspaces.pca.table import varying_table
 from tests.warned import refuses
 
 X = np.random.default_rng(0).normal(size=(30, 6)) + 1e3

@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from subspaces import plots
 from subspaces._types import Array, Axes, Data, Indices
-from subspaces.core.components import all_axes
-from subspaces.core.incomplete_pca import hotelling, row_errors
 from subspaces.core.leave_one_out import centred, exact_errors
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.data.validation import as_table_to_fit, check_squares, row_names
-from subspaces.diagnostics._press import incomplete_pca
 from subspaces.messages import Advice, Grade, ParameterError, Verdict, listed
+from subspaces.pca.components import all_axes
+from subspaces.pca.missing import hotelling, row_errors
+from subspaces.pca.press import incomplete_pca
 from subspaces.runtime.parameters import as_count, as_flag, as_real
 from subspaces.runtime.result import WithVerdict, as_frame
 
@@ -101,6 +100,8 @@ class PCAOutliers(WithVerdict):
         -------
         matplotlib Axes
         """
+        from subspaces import plots
+
         return plots.outliers(self, names=names, ax=ax)
 
 

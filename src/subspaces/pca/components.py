@@ -27,8 +27,8 @@ from scipy import special
 
 from subspaces._types import Array, FoundNoise, Indices, Mask, NoiseKind
 from subspaces.core.leave_one_out import graded_axes
-from subspaces.core.noise_edge import NoiseEdge, edge_of_noise
 from subspaces.core.secular import downdate, refit_factor
+from subspaces.pca.noise_edge import NoiseEdge, edge_of_noise
 from subspaces.subspace import PrincipalAxes, principal_axes
 
 # What the noise may be taken for.
