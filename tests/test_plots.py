@@ -382,7 +382,7 @@ def test_bad_input_is_named(call, kind, message, model):
 
 def test_a_point_has_no_axes():
     model = KSubspaces(2, n_components=0, affine=True, n_init=1, random_state=0).fit(generic(9, 3))
-    with pytest.raises(ValueError, match=r"have no angles between them. Use plots.load"):
+    with pytest.raises(ValueError, match=r"have no angles. .*plots.load"):
         plots.angles(model)
     X = generic(9, 3)
     ax = plots.scores(model, X, 1, n_named=0)
@@ -405,9 +405,9 @@ def test_clusters_in_three_dimensions():
     assert ax.get_title() == "two"
     assert len(ax.lines) == 1
     assert len(ax.collections) == 3
-    with pytest.raises(ValueError, match=r"needs \(n, 3\)"):
+    with pytest.raises(ValueError, match=r"needs 3 columns"):
         plots.clusters_3d(generic(5, 4), np.zeros(5))
-    with pytest.raises(ValueError, match=r"2 of 5 samples in X have NaN.* Use model.impute\(X\)"):
+    with pytest.raises(ValueError, match=r"2 of 5 samples have missing values.* model.impute\(X\)"):
         plots.clusters_3d([[np.nan, 1, 2]] * 2 + [[1, 2, 3]] * 3, np.zeros(5, int))
     for labels in (np.zeros(4, int), np.zeros(5), np.full(5, -1), list("abcde")):
         with refuses("labels"):

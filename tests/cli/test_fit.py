@@ -151,29 +151,35 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--clusters", "two"], "--clusters 'two' is not a number. Use 3, say, or auto"),
+        (["--clusters", "two"], "--clusters 'two' is not a number"),
         (["--clusters", 2, "--dims", "x"], "--dims 'x' is not a number"),
         (["--clusters", 3, "--dims", "1,2"], "--dims has 2 numbers for --clusters 3"),
         (["--clusters", "auto", "--dims", "1,2"], "--dims has 2 numbers for --clusters auto"),
         (["--clusters", 99], "--clusters 99 is out of range for 40 samples"),
         (["--clusters", 2, "--variables", 9], "--variables 9 is out of range for 5 variables"),
-        (["--clusters", 2, "--method", "PCS"], "--method PCS is unknown. Use PSC, KSubspaces"),
-        (["--clusters", 2, "--method", "KMeans"], "KMeans has no model file"),
+        (
+            ["--clusters", 2, "--method", "PCS"],
+            "--method PCS is unknown. Choose from PSC, KSubspaces",
+        ),
+        (["--clusters", 2, "--method", "KMeans"], "KMeans only works in"),
         (
             ["--clusters", 2, "--dims", -1, "--linear"],
-            "--dims -1 is out of range. Use 1 or more, or 0 with --affine for clusters that are",
+            "--dims -1 is too small. Set it to 1 or more, or add --affine",
         ),
-        (["--clusters", 2, "--dims", -1], "--dims -1 is out of range. Use 0 or more"),
+        (["--clusters", 2, "--dims", -1], "--dims -1 is too small"),
         (
             ["--clusters", 2, "--level", 0.1],
-            "Use it with subspaces pca (see: subspaces fit --help)",
+            "It belongs to subspaces pca (see: subspaces fit --help)",
         ),
         (
             ["--clusters", "auto", "--method", "SSC"],
             "--clusters auto does not work with --method SSC",
         ),
         (["--clusters", 2, "--method", "SSC", "--variables", 2], "--variables does not work with"),
-        (["--clusters", 2, "--criterion", "x"], "--criterion x is unknown. Use auto, influence"),
+        (
+            ["--clusters", 2, "--criterion", "x"],
+            "--criterion x is unknown. Choose from auto, influence",
+        ),
         (["--clusters", 2, "--top-variables", 6], "--top-variables 6 is out of range"),
         (["--clusters", 2, "--log"], "Logarithms need values from 0 up"),
         (["--clusters", 2, "--seed", "-1"], "(see: subspaces fit --help)"),
@@ -192,11 +198,15 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(
     ("break_it", "arguments", "message"),
     [
         (lambda text: "", [], "data.csv is empty"),
-        (lambda text: text, ["--labels", "typ"], "data.csv has no column 'typ'. Use 'type'"),
+        (
+            lambda text: text,
+            ["--labels", "typ"],
+            "data.csv has no column 'typ'. Did you mean 'type'",
+        ),
         (
             lambda text: text,
             ["--labels", "sample 3"],
-            "has 'sample 3' as a row, so its samples are in columns. Use --samples",
+            "so the samples seem to be in the columns. Use --samples",
         ),
         (
             lambda text: text,
@@ -206,13 +216,13 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(
         (
             lambda text: text.replace("gene 1", "gene 0"),
             ["--labels", "type"],
-            "column 3: the variable name 'gene 0' is already used at column 2",
+            "column 3: the variable name 'gene 0' is also at column 2",
         ),
         (
             lambda text: "".join(text.splitlines(keepends=True)[:2]),
             ["--labels", "type"],
-            "the table has only one sample. Use more, or --samples "
-            "columns if the samples are its columns",
+            "the table has only one sample. If the samples are in the "
+            "columns, add --samples columns",
         ),
     ],
 )
@@ -225,7 +235,7 @@ def test_a_bad_table_is_one_line(fails, union_file, tmp_path, break_it, argument
 
 def test_a_missing_file_is_bad_input(fails, tmp_path):
     said = fails("fit", tmp_path / "no.csv", "--clusters", 2, "--out", tmp_path / "r")
-    assert said == f"{tmp_path / 'no.csv'}: No such file or directory"
+    assert said == f"{tmp_path / 'no.csv'} does not exist. Check the path"
 
 
 def test_earlier_results_need_force(run, fails, fitted, union_file):
@@ -298,13 +308,13 @@ def test_a_folder_that_cannot_be_written(monkeypatch, fails, union_file, tmp_pat
     arguments = ["fit", union_file, "--labels", "type", "--clusters", 2, "--out"]
     assert "data.csv is a file, not a folder" in fails(*arguments, union_file)
     said = fails(*arguments, union_file / "r")
-    assert said == f"{union_file / 'r'}: Not a directory. Use another path"
+    assert said == f"{union_file / 'r'}: Not a directory. Check the path"
 
     def denied(*arguments, **options):
         raise PermissionError(errno.EACCES, "Permission denied", "/elsewhere/.unfinished")
 
     monkeypatch.setattr("tempfile.mkdtemp", denied)
-    assert fails(*arguments, tmp_path) == f"{tmp_path}: Permission denied. Use another path"
+    assert fails(*arguments, tmp_path) == f"{tmp_path}: Permission denied. Check the path"
 
 
 def test_a_warning_is_a_note_and_in_the_summary(run, union_file, tmp_path):
@@ -325,7 +335,7 @@ def test_a_table_on_its_side_is_a_hint(run, tmp_path):
         "fit", path, "--clusters", 2, "--out", tmp_path / "r", "--no-page", "--no-stability"
     )
     assert ended.code == 0
-    assert "60 samples have names like genes (0_at, 1_at, 2_at)" in ended.err
+    assert "60 samples have names that look like genes (0_at, 1_at, 2_at)" in ended.err
     assert "Use --samples columns" in ended.err
 
 
@@ -339,14 +349,14 @@ def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file
     assert "<title>data.csv" in page
     assert "sample 39" in page
     said = fails("report", out / "model.npz")
-    assert said == f"{out / 'report.html'} already exists. Use --force or another --out"
+    assert said.startswith(f"{out / 'report.html'} already exists")
     ended = run("report", out / "model.npz", "--out", tmp_path / "p.html", "--title", "Mine")
     assert ended.out == f"Wrote {tmp_path / 'p.html'}\n"
     assert "<title>Mine" in (tmp_path / "p.html").read_text()
     monkeypatch.setitem(sys.modules, "plotly", None)
     ended = run(*arguments, "--force")
     assert ended.code == 0
-    assert "report.html needs plotly. Use pip install 'subspaces[report]'" in ended.err
+    assert "report.html needs plotly. Run: pip install 'subspaces[report]'" in ended.err
     assert not (out / "report.html").exists()  # it would be about the model before
 
 
@@ -413,10 +423,10 @@ def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
     assert again.code == 0, again.err
     assert again.document["adjusted_rand"] == 1
     for more, word in (
-        (["--scale"], "--scale and --preset expression do not work together. Use one of the two"),
+        (["--scale"], "--scale and --preset expression do not work together"),
         (["--dims", "x"], "not a number"),
         (["--kind", "genes"], "--kind genes is unknown"),
-        (["--floor", "1e9"], "No value is above --floor 1e+09"),
+        (["--floor", "1e9"], "--floor 1e+09 is above all values"),
     ):
         refused = run(*fit, "--force", *more)
         assert refused.code == 2
@@ -532,7 +542,7 @@ def test_a_cluster_of_one_sample_is_a_note(run, tmp_path):
                 "--no-stability", "--criterion", "residual", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
     assert "Note: 1 cluster has only one sample: s7" in ended.err
-    assert "Leave it out, or use fewer clusters, or use --criterion loo" in ended.err
+    assert "Leave it out, or try fewer clusters, or use --criterion loo" in ended.err
     (row,) = (line for line in ended.out.splitlines() if "one sample" in line)
     assert row.split() == ["1", "one", "sample"]
 
@@ -563,7 +573,7 @@ def test_a_column_in_other_units_is_named(run, tmp_path):
 def words_printed(ended):
     """The lines of words that a command printed at 80 columns, less its tables."""
     lines = [*ended.err.splitlines(), *ended.out.splitlines()]
-    tables = re.compile(r" {3}|─|^and \d+ more: see |^$")
+    tables = re.compile(r" {3}|─|^and \d+ more in |^$")
     words = [line for line in lines if not tables.search(line)]
     return [part for line in words for part in wrap(line, 80)]
 
@@ -583,7 +593,7 @@ def test_a_fit_prints_twelve_lines_of_words_and_narrow_tables(run, monkeypatch, 
     assert ended.err.count("Note: ") <= 3
     tables = [line for line in ended.out.splitlines() if "   " in line]
     assert max(map(len, tables)) <= 80
-    assert ended.out.count("and 2 more: see ") == 2
+    assert ended.out.count("and 2 more in ") == 2
     assert len(codes_in(tmp_path / "r")) >= 3
 
 
@@ -747,7 +757,7 @@ def test_all_that_was_done_to_the_values_is_said_everywhere(run, tmp_path):
     ended = run("fit", tmp_path / "t.csv", "--clusters", 2, "--floor", 9, "--log", "--scale",
                 "--top-variables", 4, "--no-stability", "--out", tmp_path / "r")  # fmt: skip
     done = (
-        "values below 9 raised to 9, log2 of the value plus 1, the 4 of 6 variables kept that vary "
+        "values below 9 raised to 9, log2 of the value plus 1, kept the 4 of 6 variables that vary "
         "most, variables scaled to mean 0 and standard deviation 1"
     )
     assert f"Prepared: {done}." in ended.out

@@ -255,7 +255,7 @@ def test_doubts_name_options(run, tmp_path):
     path = write_frame(tmp_path / "plane.csv", frame_of(plane))
     ended = run("pca", path, "--max-dims", 2, "--no-page", "--out", out, "--force")
     assert "2 components stand out, as many as we looked for" in ended.err
-    assert "Use a larger --max-dims" in ended.err
+    assert "Increase --max-dims" in ended.err
 
 
 def test_what_the_table_lacks_is_a_note_once(run, tmp_path):
@@ -279,7 +279,7 @@ def test_options_reach_the_pca(run, table, tmp_path):
     assert len(run(*base, "--max-dims", 4).document["components"]) == 4
     few = run(*base, "--top-variables", 10).document
     assert few["variables"] == 10
-    assert few["preparation"] == "the 10 of 30 variables kept that vary most"
+    assert few["preparation"] == "kept the 10 of 30 variables that vary most"
 
 
 def test_the_level_decides_who_does_not_belong(run, tmp_path):
@@ -318,7 +318,7 @@ def test_a_preset_prepares_expression(run, tmp_path):
         (["--max-dims", 99], "--max-dims 99 is out of range for 100 samples and 30 variables"),
         (["--top-variables", 2], "Only 2 of 2 variables vary, but at least 3 are needed"),
         (["--log"], "Logarithms need values from 0 up"),
-        (["--labels", "typ"], "data.csv has no column 'typ'. Use 'type'"),
+        (["--labels", "typ"], "data.csv has no column 'typ'. Did you mean 'type'"),
         (["--seed", "-1"], "(see: subspaces pca --help)"),
     ],
 )
@@ -332,14 +332,17 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(fails, table, tmp_path, ar
     ("change", "message"),
     [
         (lambda frame: frame[:4], "the table has 4 samples, but at least 5 are needed"),
-        (lambda frame: frame.replace(frame.iloc[2, 1], np.inf), "('gene 1'): an infinite number"),
+        (
+            lambda frame: frame.replace(frame.iloc[2, 1], np.inf),
+            "('gene 1'): the value is infinite",
+        ),
         (
             lambda frame: frame.assign(**{"gene 1": np.nan}),
             "no sample has a value for 'gene 1'. Use",
         ),
-        (lambda frame: frame * 0 + 1, "all samples are identical, so there is nothing to find"),
+        (lambda frame: frame * 0 + 1, "all samples are identical, so there is nothing to cluster"),
         (lambda frame: frame.assign(ward="a"), "'a' is not a number. Use --ignore ward"),
-        (lambda frame: frame.iloc[:, :2], "at least 3 are needed to tell a component from noise"),
+        (lambda frame: frame.iloc[:, :2], "you need at least 3 to tell a component from noise"),
     ],
 )
 def test_a_bad_table_is_one_line(fails, tmp_path, change, message):
@@ -387,7 +390,7 @@ def test_results_of_a_fit_and_of_a_pca_do_not_share_a_folder(run, fails, table, 
         assert run(*first, "--out", out).code == 0
         before = sorted(path.name for path in out.iterdir())
         said = fails(*other, "--out", out, *force)
-        assert said == f"{out} contains the results of subspaces {name}. Use another --out"
+        assert said == f"{out} has the results of subspaces {name}. Choose another --out"
         assert sorted(path.name for path in out.iterdir()) == before
 
 
@@ -430,7 +433,7 @@ def test_without_plotly_the_rest_is_written(run, table, tmp_path, monkeypatch):
     monkeypatch.setattr("subspaces.app.cli._pca.find_spec", lambda name: None)
     ended = run("pca", table, "--labels", "type", "--out", tmp_path / "r")
     assert ended.code == 0
-    assert "Note: report.html needs plotly. Use pip install 'subspaces[report]'" in ended.err
+    assert "Note: report.html needs plotly. Run: pip install 'subspaces[report]'" in ended.err
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == FILES
 
 

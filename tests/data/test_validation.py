@@ -37,7 +37,7 @@ def test_an_anndata_is_refused_with_what_takes_one(ask, cells):
 
 @pytest.mark.parametrize("ask", [stability, select_n_clusters])
 def test_a_model_in_the_place_of_the_table_is_told_where_it_belongs(ask):
-    with pytest.raises(TypeError, match="X is the estimator PSC"):
+    with pytest.raises(TypeError, match="X is a PSC, not a table"):
         ask(X, PSC(2, random_state=0))
 
 
@@ -62,7 +62,7 @@ DAYS = np.datetime64("2020-01-01") + (100 * X).astype("timedelta64[D]")
     ids=["days", "spans", "many", "frame", "masked"],
 )
 def test_dates_and_times_are_not_taken_for_numbers(ask, times):
-    with pytest.raises(TypeError, match=r"X (is a table of|has) dates or times .*\. Use numbers"):
+    with pytest.raises(TypeError, match=r"X (contains only|has) dates or times .*\. Convert"):
         ask(times)
 
 

@@ -171,7 +171,7 @@ def test_doubts_are_warned_of(X):
             ValueError,
             "X contains infinity: inf at .* Use np.nan",
         ),
-        ({}, sparse.csr_array(NOISE), TypeError, "X is a sparse matrix. Use a dense array"),
+        ({}, sparse.csr_array(NOISE), TypeError, "X is a sparse matrix. Convert it"),
         ({"center": "no"}, NOISE, TypeError, "center='no' is not a bool"),
         ({"scale": 1}, NOISE, TypeError, "scale=1 is not a bool"),
         ({"method": "loo"}, NOISE, ValueError, "method='loo' is unknown. Use one of auto, equal"),
@@ -188,7 +188,7 @@ def test_what_is_refused(options, X, kind, message):
 
 def test_arrays_of_other_libraries_are_refused(X):
     dask_array = pytest.importorskip("dask.array")
-    with pytest.raises(TypeError, match=r"X is a Dask array. Use one in memory: X.compute\(\)"):
+    with pytest.raises(TypeError, match=r"X is a Dask array. Load it with X.compute\(\)"):
         SelectedPCA().fit(dask_array.from_array(X))
     torch = pytest.importorskip("torch")
     with config_context(array_api_dispatch=True):
@@ -295,11 +295,11 @@ class TestItsFile:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"mean_": np.zeros(3)}, "has the wrong kind"),
-            ({"n_components_": 2}, "components_ has the wrong kind"),
+            ({"mean_": np.zeros(3)}, "has the wrong type"),
+            ({"n_components_": 2}, "components_ has the wrong type"),
             ({"rests_on_": np.full(10, 0.5)}, "its rests_on_ has the wrong"),
             ({"fit": 1}, "the attribute 'fit', which SelectedPCA does not have"),
-            ({"n_samples_": None}, "has the wrong kind"),
+            ({"n_samples_": None}, "has the wrong type"),
         ],
     )
     def test_what_does_not_fit_is_refused(self, X, change, message, tmp_path):

@@ -30,8 +30,8 @@ def test_markers_are_shown_where_they_are_given(fitted):
     page = render(model, X, markers=model.markers(X, split_half=True, n_nulls=19, random_state=0))
     assert "markers" in sections_of(page)
     words = words_of(page)
-    assert "The p-values are optimistic: the clusters were found in the same" in words
-    assert "The split-half test, which allows for that, finds" in words
+    assert "The p-values are optimistic, because the clusters were found in the same" in words
+    assert "The split-half test corrects for that and finds" in words
     for head in ("AUC", "FDR", "Split FDR", "Inside", "Outside"):
         assert f">{head}</button>" in page
     assert "The 50 largest effects of each cluster, of 240 rows." in words

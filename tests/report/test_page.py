@@ -291,7 +291,7 @@ def test_an_unfitted_model_and_a_missing_extra_are_named(union, monkeypatch, tmp
         write(PSC(), path=tmp_path / "page.html")
     model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
     monkeypatch.setitem(sys.modules, "plotly", None)
-    with pytest.raises(ImportError, match=r"Use pip install 'subspaces\[report\]'"):
+    with pytest.raises(ImportError, match=r"Run: pip install 'subspaces\[report\]'"):
         model.report(path=tmp_path / "page.html")
 
 

@@ -617,8 +617,8 @@ class SubspaceClusterer(
         too_large = no_room(8 * n_numbers)
         if too_large:
             raise MemoryError(
-                f"{type(self).__name__} {too_large}, for {shape[0]} samples x {shape[1]} "
-                "variables. Take fewer of them"
+                f"{type(self).__name__} for {shape[0]} samples x {shape[1]} variables "
+                f"{too_large}. Take fewer samples or variables"
             )
 
     def _numbers_held(self, n: int, p: int) -> int:
@@ -739,7 +739,7 @@ class SubspaceClusterer(
             raise ParameterError(
                 "X",
                 f"<X> has values up to {largest:.3g}, but the model was fitted to values up "
-                f"to {self._scale:.3g}. Convert X to the same units.",
+                f"to {self._scale:.3g}. Convert it to the same units.",
             )
 
     def _recorded(

@@ -112,7 +112,7 @@ def _parse(content: bytes) -> SavedModel:
         parameters = deserialise(header.get("parameters"), arrays)
         state = deserialise(header.get("state"), arrays)
     if arrays:
-        raise ValueError(f"its header does not mention its part {min(arrays)!r}")
+        raise ValueError(f"its header does not mention the part {min(arrays)!r}")
     if not (isinstance(parameters, dict) and isinstance(state, dict)):
         raise ValueError("its header has parameters or a state of the wrong type")
     return SavedModel(header["estimator"], parameters, state)
