@@ -305,6 +305,55 @@ def loud(repeats=100):
     )
 
 
+def in_unequal_noise(by, n, p, rank, c, seed):
+    """The number found in noise of sd .5 to 2 by sample or variable; c is for equal noise."""
+    random = np.random.default_rng([FIRST_SEED + seed, n, p, rank, round(10 * c), len(by)])
+    samples, variables = np.ones((n, 1)), np.ones(p)
+    if "samples" in by:
+        samples = random.uniform(0.5, 2.0, (n, 1))
+    if "variables" in by:
+        variables = random.uniform(0.5, 2.0, p)
+    weakest = c * (n * p) ** 0.25 / np.sqrt(np.mean(samples**-2.0) * np.mean(variables**-2.0))
+    left = np.linalg.qr(random.normal(size=(n, rank)))[0]
+    right = np.linalg.qr(random.normal(size=(p, rank)))[0]
+    X = samples * variables * random.normal(size=(n, p)) + 3.0 * random.normal(size=p)
+    X += (left * weakest * (1.0 + 0.4 * np.arange(rank))) @ right.T
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = pca_components(X, random_state=0)
+        plain = count_components(all_axes(X - X.mean(axis=0)), center=True)
+    return [found.n_components, plain.count]
+
+
+def unequal(repeats=40):
+    """Noise that differs between samples or variables."""
+    kinds = ("equal", "samples", "variables", "samples and variables")
+    settings = [(0, 0.0), (3, 1.5), (3, 2.0), (3, 5.0)]
+    cells = [
+        (by, n, p, rank, c, seed)
+        for by in kinds
+        for n, p in SIZES
+        for rank, c in settings
+        for seed in range(repeats)
+    ]
+    results = run_cells(in_unequal_noise, cells, keep="components_unequal")
+    rows = []
+    for by in kinds:
+        row = [by]
+        for rank, c in settings:
+            own = [results[cell] for cell in cells if cell[0] == by and cell[3:5] == (rank, c)]
+            found, plain = 100 * np.mean(np.array(own) == rank, axis=0)
+            row.append(f"**{found:.0f}** ({plain:.0f})")
+        rows.append(row)
+    heads = ["noise differs by", "rank 0", *(f"rank 3, c = {c:g}" for _, c in settings[1:])]
+    return (
+        "## Noise that differs between samples or variables\n\nStandard deviations of 0.5 to 2, "
+        f"{repeats} tables of each size above: right in %, and in brackets without dividing by the "
+        "noise first. c is the strength of the weakest component in the units of that noise.\n\n"
+        + markdown(heads, rows)
+    )
+
+
 def few(repeats=100):
     """Three strong components among few variables."""
     rows = []
@@ -523,6 +572,7 @@ def main():
         "large": large,
         "level": level,
         "loud": loud,
+        "unequal": unequal,
         "few": few,
         "bound": bound,
         "cells": cells,

@@ -190,7 +190,7 @@ MixtureNoise = Literal["own", "shared"]
 
 # Of one PCA: what its noise may be taken for, what it was found to be, and its errors.
 NoiseKind = Literal["auto", "equal", "unequal", "heavy", "correlated"]
-FoundNoise = Literal["none", "equal", "unequal", "heavy", "correlated"]
+FoundNoise = Literal["none", "equal", "unequal", "unequal_samples", "heavy", "correlated"]
 PressMethod = Literal["exact", "hat", "paper"]
 
 # Of choosing numbers of clusters, dimensions and variables.

@@ -193,7 +193,7 @@ def test_scale_is_that_of_scaled_variables():
     one, two = quietly(X, scale=True)[0], quietly(by_hand)[0]
     assert_allclose(one.ratio, two.ratio, rtol=1e-9)
     assert one.verdict == two.verdict
-    assert one.n_components == 3
+    assert (one.n_components, one.n_predictive) == (6, 3)
 
 
 @pytest.mark.parametrize("center", [True, False])

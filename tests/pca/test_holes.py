@@ -34,12 +34,6 @@ def test_components_are_counted_through_holes(share, center):
     assert found.n_predictive == pca_components(whole, center=center).n_predictive
 
 
-def test_holes_filled_with_means_pass_for_components():
-    _, X, _ = made(share=0.2)
-    by_means = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-    assert pca_components(by_means).n_components > pca_components(X).n_components == 3
-
-
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
 def test_noise_with_holes_has_no_component(share):
     counts = []

@@ -11,11 +11,13 @@ it digits, and this module removes both:
   for them the PCA of the others is fitted.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from subspaces._types import Array
 from subspaces.core.influence import leverage
-from subspaces.core.secular import downdate
+from subspaces.core.secular import Downdate, downdate
 from subspaces.subspace import PrincipalAxes, centre_of, principal_axes
 
 # Singular values down to this share of the largest keep ten digits; fainter ones are found anew.
@@ -31,13 +33,21 @@ NEARLY_ALL = 1.0 - 1e-6
 def exact_errors(
     rows: Array, n_components: int, axes: PrincipalAxes | None = None, *, affine: bool = False
 ) -> Array:
-    """Squared distance of each row from the PCA of all other rows, (n,).
+    """Squared distance of each row from the PCA of all other rows, (n,); see `left_out`."""
+    return left_out(rows, n_components, axes, affine=affine).squared_error
+
+
+def left_out(
+    rows: Array, n_components: int, axes: PrincipalAxes | None = None, *, affine: bool = False
+) -> Downdate:
+    """Each row under the PCA of all other rows.
 
     affine: whether the PCA has a mean, refitted without the row; axes: the decomposition of the
     rows, from their mean if affine, where it is known. It is not used if its rank is not full.
     """
     if len(rows) <= affine:
-        return np.full(len(rows), np.inf)
+        nothing = np.zeros((len(rows), n_components))
+        return Downdate(nothing, nothing, np.full(len(rows), np.inf))
     if axes is None or axes.rank < min(len(rows) - affine, rows.shape[1]):
         axes = graded_axes(centred(rows, affine))
     removed = downdate(axes.coordinates, axes.eigenvalues, n_components, affine)
@@ -46,7 +56,7 @@ def exact_errors(
     claimed = leverage(scores, spectrum).sum(axis=1) + (1.0 / len(rows) if affine else 0.0)
     for i in np.flatnonzero(claimed > NEARLY_ALL).tolist():
         errors[i] = _refitted_error(rows, i, n_components, affine)
-    return errors
+    return replace(removed, squared_error=errors)
 
 
 def centred(rows: Array, affine: bool) -> Array:

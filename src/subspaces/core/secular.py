@@ -30,6 +30,7 @@ epsilon^2       squared_error    (n,)      squared leave-one-out error of row i
 ==============  ===============  ========  ==============================================
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,8 @@ LEVERAGE_ONE = 1.0 - 1e-10
 MAX_STEPS = 64
 # The steps shrink quadratically: after one of this relative size the root is exact to rounding.
 ROOT_TOLERANCE = 1e-9
+# Poles nearer to each other than this share have roots between them that rounding may misplace.
+RESOLVED = 1e-8
 # Numbers in a block of rows: one megabyte, which stays in the cache.
 BLOCK_ELEMENTS = 1 << 17
 
@@ -123,6 +126,29 @@ def plain_downdate(coordinates: Array, eigenvalues: Array, n_components: int) ->
     return result
 
 
+def axes_without(
+    coordinates: Array, eigenvalues: Array, roots: Array, which: Sequence[int]
+) -> Array:
+    """Return axes ``which`` without each row, in the old axes, (n, len(which), L).
+
+    roots (n, R): the eigenvalues that `downdate` found. Each axis is ``(diag(lambda) - mu)^-1 y``,
+    with mu as its distance from the nearest lambda: the rounded mu has lost what the small
+    differences need. Its own entry is positive.
+    """
+    scale = 2.0 ** np.round(np.log2(np.sqrt(eigenvalues[0])))
+    poles = _separate(np.append(eigenvalues / scale**2, 0.0))
+    rows = np.column_stack([coordinates / scale, np.zeros(len(coordinates))])
+    weights = np.maximum(rows * rows, SMALLEST_WEIGHT)
+    lengths = np.copysign(np.sqrt(weights), rows)[:, :-1]
+    axes = np.empty((len(rows), len(which), len(eigenvalues)))
+    for place, r in enumerate(which):
+        origin, offset = _root_between(weights, poles, r, roots[:, r] / scale**2)
+        axis = lengths / ((poles[:-1] - poles[origin][:, None]) - offset[:, None])
+        length = np.copysign(np.linalg.norm(axis, axis=1), axis[:, r])
+        np.divide(axis, length[:, None], out=axes[:, place])
+    return axes
+
+
 def _separate(poles: Array) -> Array:
     """Return the poles with ties moved apart by units in the last place: no empty interval."""
     closest = 1.0 - 4.0 * EPS
@@ -154,8 +180,12 @@ def _downdate_block(y: Array, poles: Array, n_roots: int) -> tuple[Array, Array,
     return np.maximum(roots, 0.0), energies, np.sum((y * remainder) ** 2, axis=1)
 
 
-def _root_between(weights: Array, poles: Array, r: int) -> tuple[Indices, Array]:
+def _root_between(
+    weights: Array, poles: Array, r: int, rounded: Array | None = None
+) -> tuple[Indices, Array]:
     """Solve the secular equation between poles r + 1 and r, for every row of weights.
+
+    rounded (n,): the roots as numbers, if they are known. One step then gives their distances.
 
     Returns the nearer pole and the root's distance from it: the distance, not the root, is
     what has full relative precision. Each step fits ``c + s/(p_r - t) + S/(p_{r+1} - t)`` to the
@@ -163,13 +193,19 @@ def _root_between(weights: Array, poles: Array, r: int) -> tuple[Indices, Array]
     Working Note 89) and solves that for t; a bracket guards it.
     """
     gap = poles[r] - poles[r + 1]
-    terms = weights / (poles - (poles[r + 1] + 0.5 * gap))
-    at_middle = terms.sum(axis=1) - 1.0
-    lower_half = at_middle >= 0.0
+    middle = poles[r + 1] + 0.5 * gap
+    if rounded is not None and gap > RESOLVED * poles[r]:
+        lower_half = rounded <= middle
+        t = rounded - np.where(lower_half, poles[r + 1], poles[r])
+        reach = gap  # a root near the middle may have been rounded across it
+    else:
+        terms = weights / (poles - middle)
+        at_middle = terms.sum(axis=1) - 1.0
+        lower_half, reach = at_middle >= 0.0, 0.5 * gap
+        t = _first_guess(at_middle - terms[:, r] - terms[:, r + 1], weights, r, gap, lower_half)
     origin = np.where(lower_half, r + 1, r)
-    low = np.where(lower_half, 0.0, -0.5 * gap)
-    high = np.where(lower_half, 0.5 * gap, 0.0)
-    t = _first_guess(at_middle - terms[:, r] - terms[:, r + 1], weights, r, gap, lower_half)
+    low = np.where(lower_half, 0.0, -reach)
+    high = np.where(lower_half, reach, 0.0)
     t = np.where((t > low) & (t < high), t, 0.5 * (low + high))
     active = np.arange(len(weights))
     for _ in range(MAX_STEPS):

@@ -236,6 +236,41 @@ class SubspaceClusterer(
         """
         return self._new_rows(X, "predict").labels()
 
+    @with_blocks
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each cluster for each sample; the largest is that of `predict`.
+
+        Each cluster is a Gaussian around its subspace, and all have the same noise. The noise of
+        `PSC` is that of samples left out. How far to trust the probabilities:
+        `diagnostics.label_confidence`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples. If cells are missing, the observed ones decide.
+
+        Returns
+        -------
+        array of shape (n, n_clusters)
+            Rows sum to 1. Of a Dask array a Dask array.
+        """
+        return self._new_rows(X, "predict_proba").probabilities()
+
+    @with_blocks
+    def score_samples(self, X: Any) -> Any:
+        """Log density of each sample under the Gaussians of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return self._new_rows(X, "score_samples").log_densities()
+
     def transform(self, X: Any) -> Any:
         """Score of each sample under each cluster; lower is nearer, and `predict` takes the lowest.
 
@@ -562,7 +597,7 @@ class SubspaceClusterer(
                 return NewRows(self, self._validate_new(X), self._home)
             check_survey(found, blocks.array.dtype)
             self._check_scale(found.largest)
-        return NewBlocks(blocks, self.fit_.pass_over(blocks), self._home)
+        return NewBlocks(blocks, self.fit_, self._home)
 
     def _blocks(self, X: Any) -> Blocks | None:
         """Return X as `Blocks`, which are read in passes; None if X is to be one matrix.

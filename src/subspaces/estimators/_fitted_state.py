@@ -17,7 +17,8 @@ from subspaces.runtime.serialise import Sizes, fits
 # Attributes that only some models of a class have.
 OPTIONAL = {
     "cluster_means_", "feature_names_in_", "fit_", "n_components_", "preparation_",
-    "score_variance_", "selection_", "subspaces_", "within_std_", "_names_handed_on",
+    "probabilities_", "score_variance_", "selection_", "subspaces_", "within_std_",
+    "_names_handed_on",
 }  # fmt: skip
 
 

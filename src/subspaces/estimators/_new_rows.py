@@ -16,6 +16,15 @@ from subspaces.data.blocks import Blocks
 from subspaces.data.devices import brought, to_device
 from subspaces.data.pass_plan import Pass
 from subspaces.preparation import in_raw_units
+from subspaces.psc.probabilities import (
+    as_density,
+    log_densities,
+    probabilities_of,
+    visit_log_densities,
+    visit_probabilities,
+)
+from subspaces.psc.result import Fit
+from subspaces.runtime.threads import cached_property
 from subspaces.subspace import coordinates, project
 
 
@@ -42,6 +51,14 @@ class NewRows:
     def mean_score(self) -> float:
         """Return the mean over the rows of each row's lowest score."""
         return float(self.model._scores(self.matrix).min(axis=1).mean())
+
+    def probabilities(self) -> Any:
+        """Return the probability of each cluster for each row, (n, K)."""
+        return to_device(probabilities_of(self.matrix, self.model.fit_), self.device)
+
+    def log_densities(self) -> Any:
+        """Return the log density of each row, (n,)."""
+        return to_device(log_densities(self.matrix, self.model.fit_), self.device)
 
     def coordinates(self) -> Any:
         """Return a list of n arrays (r,): each row's coordinates in its cluster's subspace."""
@@ -95,8 +112,27 @@ class NewBlocks:
     """
 
     blocks: Blocks
-    plan: Pass
+    fit: Fit
     device: Any = None
+
+    @cached_property
+    def plan(self) -> Pass:
+        """The plan by which rows are scored."""
+        return self.fit.pass_over(self.blocks)
+
+    @property
+    def density(self) -> Pass:
+        """The plan by which minus the log joint densities are found."""
+        return as_density(self.fit).pass_over(self.blocks)
+
+    def probabilities(self) -> Any:
+        """Return the probability of each cluster for each row, (n, K)."""
+        return self._each(partial(visit_probabilities, density=self.density))
+
+    def log_densities(self) -> Any:
+        """Return the log density of each row, (n,)."""
+        visit = partial(visit_log_densities, density=self.density)
+        return self._sent(self.blocks.each(visit))
 
     def labels(self) -> Any:
         """Return the cluster under which each row scores least, (n,)."""

@@ -1,6 +1,6 @@
 """`PSC`: predictive subspace clustering."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +154,10 @@ class PSC(SubspaceClusterer):
         what `get_variables` with ``by="difference"`` measures differences in. nan where X was
         projected on no more axes than the subspaces span, so that no variable has its own. Of
         missing cells, it is that of the observed ones.
+    probabilities_ : ndarray of shape (n, n_clusters)
+        Probability of each cluster for each sample, which was left out of its own. The largest is
+        that of ``labels_``. With ``n_variables`` the error alone is left out, with missing cells
+        nothing is. Samples that are read in passes have none: use `predict_proba`.
     influence_ : ndarray of shape (n,)
         Squared predictive influence of each sample under its own cluster; with ``n_variables``, on
         ``support_``.
@@ -261,6 +265,7 @@ class PSC(SubspaceClusterer):
     variables_: list[Indices]
     support_: Indices
     influence_: Array
+    probabilities_: Annotated[Array, "n", "K"]
     press_: float
     noise_variance_: float
     score_variance_: float

@@ -55,9 +55,10 @@ class PCAComponents(WithVerdict):
         Row of that sample; ``table`` has its name.
     alone : ndarray of shape (m,), of bool
         Whether the axis stands out by that sample alone.
-    noise : {"none", "equal", "unequal", "heavy", "correlated"}
-        Kind of the noise: none, columns of equal or unequal variance, heavy tails, or correlated
-        columns, where the count is that of the break in the spectrum.
+    noise : {"none", "equal", "unequal", "unequal_samples", "heavy", "correlated"}
+        Kind of the noise: none, variables of equal or unequal variance, samples of unequal
+        variance, heavy tails, or correlated variables, where the count is that of the break in the
+        spectrum.
     correlation : float
         z value of the correlation among the columns beyond the components.
     hidden : float
@@ -139,8 +140,9 @@ def pca_components(
     """Find how many components a PCA has, and how many of them help to predict a cell.
 
     An axis is a component if its eigenvalue is above what noise alone stays below in 99 of 100
-    tables, given the noise that the axes before it leave. The columns of the noise may have unequal
-    variances, and may be parts of a whole that sum to a constant. Heavy tails and correlated
+    tables, given the noise that the axes before it leave. If samples or variables have unequal
+    noise, each is divided by its own before the components are counted. Variables may be parts of a
+    whole that sum to a constant. Heavy tails and correlated
     columns are recognised. With heavy tails the level is 95 of 100 tables, and the eigenvalue has
     to reach it without its most influential sample. Samples that depend on their neighbours, as in
     a time series, are warned of.
@@ -192,6 +194,9 @@ def pca_components(
 
     A. Onatski, "Determining the number of factors from empirical distribution of eigenvalues",
     Review of Economics and Statistics 92 (2010) 1004-1016.
+
+    B. Landa and Y. Kluger, "The Dyson equalizer: adaptive noise stabilization for low-rank signal
+    detection and recovery", Information and Inference 14 (2025).
 
     J. Josse and F. Husson, "Selecting the number of components in principal component analysis
     using cross-validation approximations", Computational Statistics & Data Analysis 56 (2012)

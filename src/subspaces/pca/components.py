@@ -81,10 +81,11 @@ class Components:
     count, low, high: how many, at three levels; low and high are None where columns are correlated.
     above: how many are above the edge of independent noise, whatever the noise is; fewer than the
     count if a loud column came before the last component. noise: "none", "equal", "unequal",
-    "heavy" or "correlated". ratio, ratio_without (m,): each eigenvalue with all rows and without
-    its most influential one, over the edge; rests_on (m,): that row; alone (m,): whether the axis
-    is a component by that row alone. correlation: the z value of correlated columns; hidden: the
-    share of the energy below which a component is not seen.
+    "unequal_samples", "heavy" or "correlated". ratio, ratio_without (m,): each eigenvalue with all
+    rows and without its most influential one, over the edge; rests_on (m,): that row; alone (m,):
+    whether the axis is a component by that row alone. correlation: the z value of correlated
+    columns; hidden: the share of the energy below which a component is not seen; leading: whether
+    the leading axes hold the components, which may have been counted in units of the noise.
     """
 
     count: int
@@ -98,6 +99,7 @@ class Components:
     alone: Mask
     correlation: float
     hidden: float
+    leading: bool = True
 
 
 def all_axes(rows: Array) -> PrincipalAxes:

@@ -19,6 +19,7 @@ from subspaces.pca.components import (
     most_axes,
 )
 from subspaces.pca.missing import count_through_holes
+from subspaces.pca.unequal_noise import count_in_equal_noise
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.subspace import PrincipalAxes, centre_of
 
@@ -87,7 +88,10 @@ class VaryingTable:
             return found, all_axes(centred(filled, self.center))
         else:
             axes = all_axes(rows)
-        return count_components(axes, most, noise, center=self.center), axes
+        found = count_components(axes, most, noise, center=self.center)
+        if noise == "auto":
+            found = count_in_equal_noise(axes, found, most, center=self.center)
+        return found, axes
 
     def has_more_than(self, most: int | None) -> bool:
         """Whether more components could be looked for than up to this maximum."""

@@ -111,6 +111,8 @@ def verdict_on_components(
         many = "{count:#component}, one of them a loud variable"
         many = many if found.count else "No component stands out"
         fact = f"{many}: {{variable}} alone makes up {{share:%}} of the variance."
+    elif not found.leading:
+        fact += " Loud variables come before them: use <scale=True> to have them lead."
     elif found.noise == "unequal" and found.above < found.count:
         fact += " One of the {count} may be a loud variable: use <scale=True> to see the others."
     elif faint:
@@ -196,6 +198,8 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
         return (
             " Some values lie far out, so a component must also stand out without its main sample."
         )
+    if found.noise == "unequal_samples":
+        return " The noise differs between samples, so we counted in units of each sample's noise."
     if shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
         return " The table is too small to tell correlated noise from components."
     if predictive is not None and predictive < found.count:

@@ -9,7 +9,7 @@ import numpy as np
 from subspaces._types import Array, Counts, Indices, Labels
 from subspaces.core import influence, partition
 from subspaces.core.criteria import costs, own_costs
-from subspaces.core.leave_one_out import exact_errors
+from subspaces.core.leave_one_out import left_out
 from subspaces.core.likelihood import as_divisor, capped_variance
 from subspaces.core.loop import Clustering, descend, objective_of
 from subspaces.core.low_rank import Coordinates, in_few_coordinates, n_directions
@@ -17,6 +17,7 @@ from subspaces.core.partition import Partition
 from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView, DenseRows
+from subspaces.core.secular import Downdate
 from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
 from subspaces.core.which_run import Run
 from subspaces.messages import SMALLER_DIMENSION
@@ -26,7 +27,8 @@ from subspaces.psc.doubts import (
     warn_of_infinite_objective,
     warn_of_repulsion,
 )
-from subspaces.psc.result import Fit, course_of, criterion_of_new
+from subspaces.psc.probabilities import with_probabilities
+from subspaces.psc.result import Fit, course_of, criterion_of_new, orthonormal
 from subspaces.psc.settings import Settings, pose
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.starts.screening import screened_rows
@@ -67,7 +69,8 @@ class Measured:
 
     energies (K,): the squared residuals of each cluster's members, summed; noise: the variance per
     direction; influence (n,); press: the mean left-out error; objective: if it is another than that
-    of the best run. None is what was not measured.
+    of the best run; removed: the members of each cluster under the PCA of the others; directions:
+    those in which samples can differ. None is what was not measured.
     """
 
     subspaces: list[Subspace]
@@ -77,6 +80,8 @@ class Measured:
     influence: Array | None = None
     press: float | None = None
     objective: float | None = None
+    removed: Sequence[Downdate] = ()
+    directions: int | None = None
 
 
 def fit_dense(X: Array, settings: Settings) -> Fit:
@@ -114,8 +119,11 @@ def fit_dense(X: Array, settings: Settings) -> Fit:
         measured.score_variance,
         measured.influence,
         measured.press,
+        directions=measured.directions,
     )
-    return fit if settings.measures else _as_predicted(X, fit)
+    if not settings.measures:
+        return _as_predicted(X, fit)
+    return with_probabilities(X, fit, measured.removed)
 
 
 def _as_predicted(X: Array, fit: Fit) -> Fit:
@@ -214,7 +222,7 @@ def _by_principal_axes(X: Array, found: Found) -> Measured:
     problem, labels, data = found.problem, found.labels, found.problem.data
     points = X if found.few is None else found.few.points
     subspaces, all_axes = subspaces_of(points, labels, problem.dimensions, problem.affine)
-    errors, pulls, residual = _left_out(points, labels, problem, all_axes)
+    removed, pulls, residual = _left_out(points, labels, problem, all_axes)
     energies = [float(residual[labels == k].sum()) for k in range(problem.n_clusters)]
     sizes, widths = partition.sizes(labels, problem.n_clusters), dimensions_of(subspaces)
     rank = n_directions(points, problem.affine, data.rank)
@@ -226,22 +234,31 @@ def _by_principal_axes(X: Array, found: Found) -> Measured:
         score_variance = min(as_divisor(noise, data), capped)
     if found.few is not None:
         subspaces = list(map(found.few.among_the_rows, subspaces))
-    press = float(errors[labels >= 0].mean())
-    return Measured(subspaces, energies, noise, score_variance, pulls, press)
+    press = float(np.concatenate([each.squared_error for each in removed]).mean())
+    directions = _directions(points, rank, affine=problem.affine)
+    return Measured(
+        subspaces, energies, noise, score_variance, pulls, press, None, removed, directions
+    )
+
+
+def _directions(X: Array, rank: int, *, affine: bool) -> int:
+    """Return in how many directions samples can differ: p, or the rank if X could span more."""
+    n, p = X.shape
+    return p if rank >= min(n - affine, p) else rank
 
 
 def _left_out(
     X: Array, labels: Labels, problem: Problem, all_axes: Sequence[PrincipalAxes]
-) -> tuple[Array, Array, Array]:
-    """Return squared leave-one-out errors, squared influence and squared residuals, each (n,)."""
-    errors, pulls, residual = (np.zeros(len(X)) for _ in range(3))
-    clusters = Partition(labels, problem.n_clusters)
+) -> tuple[list[Downdate], Array, Array]:
+    """Return the members of each cluster left out, squared influence and squared residuals (n,)."""
+    pulls, residual = np.zeros(len(X)), np.zeros(len(X))
+    removed, clusters = [], Partition(labels, problem.n_clusters)
     for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
         members = clusters.members(k)
-        errors[members] = exact_errors(X[members], dimension, axes, affine=problem.affine)
+        removed.append(left_out(X[members], dimension, axes, affine=problem.affine))
         kept, residual[members], spectrum = axes.split(dimension)
         pulls[members] = influence.squared_influence(kept, residual[members], spectrum)
-    return errors, pulls, residual
+    return removed, pulls, residual
 
 
 def _by_sparse_loadings(X: Array, found: Found) -> Measured:
@@ -271,7 +288,25 @@ def _by_sparse_loadings(X: Array, found: Found) -> Measured:
         float(np.maximum(length - view.captured, 0.0)[view.members].sum())
         for length, view in zip(lengths, sparse, strict=True)
     ]
-    return Measured(subspaces, energies, noise, None, pulls, float(errors.mean()), objective)
+    removed = _sparse_left_out(X, labels, subspaces, errors)
+    directions, press = _directions(X, rank, affine=problem.affine), float(errors.mean())
+    return Measured(subspaces, energies, noise, None, pulls, press, objective, removed, directions)
+
+
+def _sparse_left_out(
+    X: Array, labels: Labels, subspaces: Sequence[Subspace], errors: Array
+) -> list[Downdate]:
+    """Return the members of each cluster with their left-out errors (n,) off sparse loadings.
+
+    Energies along the axes are those of the fitted loadings, which few of the members determine.
+    """
+    removed = []
+    for k, subspace in enumerate(subspaces):
+        own = labels == k
+        along = (X[own] - subspace.centre) @ orthonormal(subspace.basis)
+        spectrum = np.broadcast_to(subspace.spectrum, along.shape)
+        removed.append(Downdate(spectrum, along**2, errors[own]))
+    return removed
 
 
 def noise_variance(

@@ -30,6 +30,7 @@ from subspaces.pca.missing import (
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.doubts import warn_of_an_early_end, warn_of_level
+from subspaces.psc.probabilities import from_costs
 from subspaces.psc.result import Fit
 from subspaces.psc.settings import Settings
 from subspaces.runtime.warning import collect_warnings, doubt, warn
@@ -138,7 +139,8 @@ def _of_mixture(X: Array, mixture: IncompleteMixture, before: Fit, filled: "Fill
     scores = fit.scores(X)
     labels = partition.assign(scores)
     own = scores[np.arange(len(X)), labels]
-    return replace(fit, labels=labels, objective=float(own.sum()))
+    found = None if before.probabilities is None else from_costs(scores, labels)
+    return replace(fit, labels=labels, objective=float(own.sum()), probabilities=found)
 
 
 def _with_left_out(X: Array, fit: Fit, mixture: IncompleteMixture) -> Fit:

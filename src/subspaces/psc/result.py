@@ -74,9 +74,11 @@ class Fit:
     criterion: by which the samples were scored; scored_by: that of new samples; data: number, rank
     and variance of the samples; course: None after batches; cell_noise: variance of the noise in a
     cell, by which samples with missing cells are judged; missing_share: of the cells; observed (K,
-    p): numbers of observed cells if some are missing; n_variables: of a loading, None for all.
-    Further, as far as they were measured: noise_variance and score_variance, influence (n,) and
-    press, means (K, p) and within_std (p,) of the clusters, and the table of what was chosen.
+    p): numbers of observed cells if some are missing; n_variables: of a loading, None for all;
+    left_out_noise, directions: s2 and D of `probabilities.py`. Further, as far as they were
+    measured: noise_variance and score_variance, influence (n,) and press, means (K, p) and
+    within_std (p,) of the clusters, probabilities (n, K) of the samples left out, and the table of
+    what was chosen.
     """
 
     labels: Annotated[FittedLabels, "n"]
@@ -99,6 +101,9 @@ class Fit:
     missing_share: float = 0.0
     observed: Annotated[Array, "*", "p"] | None = None
     selection: dict[str, Any] | None = None
+    left_out_noise: float | None = None
+    directions: int | None = None
+    probabilities: Annotated[Array, "n", "K"] | None = None
     weights: Annotated[Array, "n"] | None = None
 
     @cached_property
@@ -212,6 +217,7 @@ def attributes(fit: Fit) -> dict[str, Any]:
         "within_std_": fit.within_std,
         "missing_share_": fit.missing_share or None,
         "selection_": fit.selection,
+        "probabilities_": fit.probabilities,
         "_observed": fit.observed,
     }
     if fit.course is not None:
@@ -272,6 +278,12 @@ def criterion_of_new(criterion: str, subspaces: Sequence[Subspace], rank: int) -
 def moved(subspaces: Sequence[Subspace], by: Array) -> tuple[Subspace, ...]:
     """Return the subspaces with their centres moved by a vector (p,)."""
     return tuple(replace(subspace, centre=subspace.centre + by) for subspace in subspaces)
+
+
+def orthonormal(basis: Array) -> Array:
+    """Return the orthonormal axes (p, r) that are nearest to sparse loadings, of the same span."""
+    left, _, right = np.linalg.svd(basis, full_matrices=False)
+    return left @ right
 
 
 def support(subspaces: Sequence[Subspace]) -> Indices:

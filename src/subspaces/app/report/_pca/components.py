@@ -24,6 +24,8 @@ HOW = {
     "equal": f"{BARS}What rises above the dotted line is a component.",
     "unequal": f"{BARS}What rises above the dotted line is a component. This allows for variables "
     "with different amounts of noise.",
+    "unequal_samples": f"{BARS}What rises above the dotted line is a component. The samples have "
+    "different amounts of noise, so each was first divided by its own.",
     "heavy": f"{BARS}A few values lie far out here, and one sample can lift a bar by itself. So a "
     "component has to stay above the dotted line without the sample that it rests on most.",
     "correlated": "The dotted line assumes uncorrelated noise, so it says little here.",
