@@ -116,7 +116,7 @@ def test_the_figure_of_components_takes_a_pair_of_axes():
     found = pca_components(generic(40, 6))
     both = Figure().subplots(1, 2)
     assert found.plot(ax=both) == tuple(both)
-    with pytest.raises(TypeError, match=r"components draws two panels: pass ax=\(left, right\)$"):
+    with pytest.raises(TypeError, match=r"draws two panels\. Pass ax=\(left, right\)$"):
         found.plot(ax=both[0])
     with pytest.raises(ValueError, match=r"two panels: pass ax=\(left, right\), not 3 Axes"):
         found.plot(ax=Figure().subplots(1, 3))

@@ -127,8 +127,8 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["select"], "not supported here. Use subspaces fit with --clusters 2"),
-        (["compare", "--clusters", 2], "not supported here. Use subspaces fit --imputed"),
+        (["select"], "Run subspaces fit with --clusters 2"),
+        (["compare", "--clusters", 2], "Run subspaces fit --imputed"),
         (
             ["fit", "--clusters", 2, "--preset", "expression"],
             "subspaces fit --log --imputed",
@@ -147,7 +147,7 @@ def test_empty_samples_and_variables_are_named(fails, tmp_path):
     X[:, [3, 5]] = np.nan
     path = write(tmp_path / "g.csv", X)
     said = fails("fit", path, "--labels", "type", "--clusters", 2)
-    assert "no sample has a value for 'g3', 'g5'. Use --drop-missing 0.5, say, to leave out" in said
+    assert "no sample has a value for 'g3', 'g5'. Add --drop-missing 0.5 to leave out" in said
     X[:, 1:8] = np.nan
     said = fails("pca", write(path, X), "--labels", "type")
     assert "no sample has a value for 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more. Use" in said
@@ -162,7 +162,7 @@ def test_empty_samples_are_dropped_together(run, fails, tmp_path):
     X[7, :-1], X[20:, -1] = np.nan, np.nan
     path, out, few = write(tmp_path / "g.csv", X), tmp_path / "r", ["--drop-missing", "0.5"]
     said = fails("fit", path, "--labels", "type", "--clusters", 2, *few)
-    assert "'s7'. Use --drop-empty" in said
+    assert "'s7'. Add --drop-empty" in said
     X[[5, 9]] = np.nan
     ended = fitted(run, write(path, X), out, *few, "--drop-empty")
     assert "s5, s9" in ended.err
@@ -184,7 +184,7 @@ def test_variables_that_are_mostly_missing_are_left_out_and_predict_knows(run, g
     assert model.preparation_.dropped == ["g3", "g5"]
     placed = run("predict", out, gaps, "--labels", "type")  # a table that has them
     assert placed.code == 0, placed.err
-    assert "2 columns that the model does not know are left out (g3, g5)" in placed.err
+    assert "2 columns that the model does not know are skipped (g3, g5)" in placed.err
     for name, *options in (["pca", "--out", tmp_path / "p"], ["influence"]):
         ended = run(name, path, "--labels", "type", "--drop-missing", 0.5, *options)
         assert ended.code == 0, ended.err
@@ -250,7 +250,7 @@ def test_raw_counts_of_genes_are_told(run, tmp_path, options):
     fit = ["fit", tmp_path / "c.csv", "--clusters", 2, "--no-page", "--no-stability"]
     ended = run(*fit, *options, "--out", tmp_path / "r")
     assert ended.code == 0
-    assert ended.err.count("Use --log, or --preset cells") == (not options)
+    assert ended.err.count("Add --log, or try --preset cells") == (not options)
 
 
 def test_what_constant_columns_are_left_is_said(run, gaps, tmp_path):
@@ -274,7 +274,7 @@ def test_a_variable_with_one_value_leaves_stability_measured(run, tmp_path):
     assert ended.code == 0, ended.err
     summary = json.loads((out / "summary.json").read_text())
     assert summary["stability"]["stability"] > 0.8
-    assert any("Use --drop-missing 0.5" in warning for warning in summary["warnings"])
+    assert any("Try --drop-missing 0.5" in warning for warning in summary["warnings"])
 
 
 def test_commands_that_need_every_value_can_leave_out_variables_with_gaps(run, fails, tmp_path):
@@ -367,4 +367,4 @@ def test_predict_knows_the_marks_of_missing_values_of_the_fit(run, gaps, tmp_pat
 def test_variables_are_left_out_for_their_gaps_only_if_others_are_complete(fails, tmp_path):
     holes = HOLES & (np.arange(10) > 4)
     path = write(tmp_path / "t.csv", np.where(holes, np.nan, UNION.data))
-    assert "Use --drop-missing 0, which leaves out" in fails("select", path, "--labels", "type")
+    assert "Add --drop-missing 0 to leave out" in fails("select", path, "--labels", "type")

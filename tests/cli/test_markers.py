@@ -182,7 +182,7 @@ def test_missing_cells_are_left_out_and_told(run, tmp_path):
     assert ended.code == 0
     assert "no markers" not in ended.err
     said = json.loads((tmp_path / "r" / "summary.json").read_text())["markers"]["verdict"]
-    assert "23 missing values were left out" in said
+    assert "23 missing values were skipped" in said
     assert "2 differences were not tested" in said
     table = pd.read_csv(tmp_path / "r" / "markers.csv")
     assert set(table["variable"][:6]) == {f"gene{j}" for j in range(6)}
@@ -192,7 +192,7 @@ def test_missing_cells_are_left_out_and_told(run, tmp_path):
     names = [line.split("\t")[0] for line in lines]
     assert sorted(names) == sorted(f"gene{j}" for j in range(29))
     page = (tmp_path / "r" / "report.html").read_text()
-    assert "23 missing values were left out" in page
+    assert "23 missing values were skipped" in page
     assert "nan %" not in page
 
 

@@ -30,7 +30,7 @@ def test_the_samples_of_fit_get_their_clusters(run, model, union_file):
 def test_a_folder_stands_for_its_model(run, fails, model, union_file, tmp_path):
     there = run("predict", model, union_file, "--labels", "type")
     assert run("predict", model.parent, union_file, "--labels", "type").out == there.out
-    assert "model.npz: No such file" in fails("predict", tmp_path, union_file)
+    assert "model.npz does not exist" in fails("predict", tmp_path, union_file)
 
 
 def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
@@ -40,7 +40,7 @@ def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
     straight = run("predict", model, union_file, "--labels", "type")
     ended = run("predict", model, turned, "--labels", "type")
     assert clusters_of(ended.out) == clusters_of(straight.out)
-    assert "columns that the model does not know are left out (name, extra)" in ended.err
+    assert "columns that the model does not know are skipped (name, extra)" in ended.err
     lines = [line.split(",") for line in text.replace("name,9", "name,extra").splitlines()]
     turned.write_text("\n".join(",".join([line[-2], *line[:-2], line[-1]]) for line in lines))
     ended = run("predict", model, turned, "--labels", "type")
@@ -122,7 +122,7 @@ def test_what_is_no_model(fails, union_file, tmp_path, content, message):
     said = fails("predict", path, union_file, "--labels", "type")
     assert said.startswith(str(path))
     assert message in said
-    assert "Use the model.npz that subspaces fit wrote, " in said
+    assert "the model.npz that subspaces fit wrote, " in said
 
 
 def test_the_model_beside_another_file_is_named(fails, model, union_file):
@@ -137,7 +137,7 @@ def test_a_pca_has_no_clusters_to_predict(fails, union_file, tmp_path):
         ["predict", tmp_path / "pca.npz", union_file],
         ["report", tmp_path / "pca.npz"],
     ):
-        assert "pca.npz is a PCA and has no clusters" in fails(*command)
+        assert "pca.npz is a PCA, so it has no clusters" in fails(*command)
 
 
 def ratios_of(text):

@@ -87,8 +87,8 @@ def test_raw_samples_get_the_clusters_that_the_command_gives_them(run, wine, tmp
 def test_the_expression_preset_goes_with_the_model(run, genes, tmp_path):
     model = fitted(run, genes, tmp_path, "--clusters", 3, "--preset", "expression")
     assert str(model.preparation_) == (
-        "values below 20 raised to 20, log2, samples centred, variables centred, the part along 3 "
-        "principal axes kept"
+        "values below 20 raised to 20, log2, samples centred, variables centred, kept the first "
+        "3 principal axes"
     )
     assert model.predict(genes).tolist() == predicted(run, tmp_path)["cluster"].tolist()
     assert model.predict(genes).tolist() == np.repeat(range(3), 15).tolist()
@@ -144,7 +144,7 @@ def test_values_that_have_no_logarithm_are_named(run, wine, tmp_path):
     model = fitted(run, wine, tmp_path, "--clusters", 2, "--log", "--affine")
     wrong = wine.copy()
     wrong.iloc[3, 2] = -5
-    with pytest.raises(ValueError, match=r"sample '3' has -5 in 'ash'"):
+    with pytest.raises(ValueError, match=r"'ash' is -5 in sample '3'"):
         model.predict(wrong)
 
 
@@ -188,7 +188,7 @@ def test_a_page_is_written_from_raw_samples(run, wine, tmp_path):
     model = fitted(run, wine, tmp_path, *SETTINGS["curved"])
     page = model.report(wine, tmp_path / "page.html").read_text()
     assert str(model.preparation_) in page
-    with pytest.raises(ValueError, match="X is not what the model was fitted to"):
+    with pytest.raises(ValueError, match="X is not the table the model was fitted to"):
         model.report(wine * 1.5, tmp_path / "page.html")
 
 

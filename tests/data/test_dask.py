@@ -118,9 +118,9 @@ def test_what_cannot_be_taken_says_what_would_do():
         PSC(3).fit(da.from_array(X, chunks=(100, 6)))
     with pytest.raises(ValueError, match=r"unknown length. Call X.compute_chunk_sizes\(\)"):
         PSC(3).fit(rows[rows[:, 0] > 0])
-    with pytest.raises(ValueError, match=r"shape \(1, 600, 12\). Use at least one sample"):
+    with pytest.raises(ValueError, match=r"shape \(1, 600, 12\). Pass a table"):
         PSC(3).fit(rows[None])
-    with pytest.raises(ValueError, match=r"shape \(0, 12\). Use at least one sample"):
+    with pytest.raises(ValueError, match=r"shape \(0, 12\). Pass a table"):
         PSC(3).fit(rows[:0])
     with pytest.raises(TypeError, match=r"has type complex128"):
         PSC(3).fit(rows.astype(complex))
@@ -161,12 +161,12 @@ def test_the_row_in_the_way_is_named():
         return block
 
     rows = da.ones((130_000, 3), chunks=(10_000, 3)).map_blocks(with_hole, dtype=float)
-    with pytest.raises(ValueError, match=r"nan at row 123456, column 1\. Leave out its row"):
+    with pytest.raises(ValueError, match=r"nan at row 123456, column 1\. Leave out that sample"):
         PSC(2).fit(rows)
     model = PSC(2, init=np.arange(600) % 2, max_iter=1)
     with warns("max_iter"):
         model.fit(union(0, p=3)[0])
-    with pytest.raises(ValueError, match=r"nan at row 123456, column 1\. Leave out its row"):
+    with pytest.raises(ValueError, match=r"nan at row 123456, column 1\. Leave out that sample"):
         model.predict(rows).compute()
 
 

@@ -199,7 +199,7 @@ def test_arrays_of_other_libraries_are_refused(X):
 
 def test_scores_of_another_width_are_refused(X):
     model = SelectedPCA().fit(X)
-    with pytest.raises(ValueError, match=r"shape \(5, 2\). Use scores of shape \(n, 3\)"):
+    with pytest.raises(ValueError, match=r"shape \(5, 2\), but the model has 3 components"):
         model.inverse_transform(np.ones((5, 2)))
     with pytest.raises(ValueError, match="X has 19 features, but SelectedPCA is expecting 20"):
         model.transform(X[:, :-1])

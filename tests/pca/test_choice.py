@@ -112,7 +112,7 @@ def _seen(X, share, random):
 def test_some_components_are_there_and_do_not_predict():
     found, _ = quietly(planted(200, 60, 4, 1.35, 1))
     assert found.n_predictive < found.n_components
-    assert f"The first {found.n_predictive} predict a left-out value best" in found.verdict
+    assert f"The first {found.n_predictive} predict left-out values best" in found.verdict
 
 
 def test_correlated_noise_is_told_in_a_warning_and_in_the_verdict():
@@ -393,7 +393,7 @@ def test_bad_options_of_outliers_are_refused(options, message):
 def test_plots_show_what_was_found():
     found, _ = quietly(load_iris().data)
     left, right = found.plot()
-    assert left.get_title() == f"{found.n_components} stand out of the noise"
+    assert left.get_title() == f"{found.n_components} stronger than noise"
     assert right.get_title() == f"{found.n_predictive} predict best"
     both = _subplots()
     assert tuple(found.plot(ax=both)) == tuple(both)

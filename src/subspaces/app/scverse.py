@@ -201,7 +201,7 @@ def pca_components(
     >>> pca_components(cells)
     3
     >>> cells.uns["pca_components"]["verdict"]
-    '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
+    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
     """
     _check_source(adata, layer, use_rep)
     matrix, name = _chosen_matrix(adata, layer, use_rep)

@@ -103,7 +103,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     >>> model.fit_transform(signal + random.normal(size=(100, 30))).shape
     (100, 3)
     >>> model.verdict_
-    '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
+    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
     """
 
     n_components_: Annotated[int, "R"]
@@ -180,7 +180,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             warn(each)
         if self.n_components_ == 0:
             one = [use("min_components", 1)] if axes.rank else []
-            none = "No component stands out of the noise, so transform returns no columns."
+            none = "No component is stronger than noise, so transform returns an empty table."
             doubt(ChoiceWarning, "no_component", none, *one, rank=axes.rank)
 
     def transform(self, X: Data) -> Array:
@@ -237,7 +237,10 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         width = self.n_components_
         given = np.asarray(X).shape
         if len(given) != 2 or given[1] != width:
-            raise ParameterError("X", f"<X> has shape {given}. Use scores of shape (n, {width}).")
+            raise ParameterError(
+                "X",
+                f"<X> has shape {given}, but the model has {width} components. Pass their scores.",
+            )
         scores = as_matrix(X, min_samples=1) if width else np.zeros(given)
         rows = scores @ self.components_
         rows = rows if self.scale_ is None else rows * self.scale_
@@ -262,7 +265,10 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         least = VARIANCE_FLOOR * float(self.explained_variance_.sum())
         noise = max(self.noise_variance_, least)
         if noise == 0.0:
-            fact = "No variable of fit varies, so samples have no density. Use another table."
+            fact = (
+                "The model was fitted to constant variables, so samples have no density. Fit "
+                "another table."
+            )
             raise ParameterError("X", fact)
         spread = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
         whole = Gaussian(self.components_.T * spread, np.zeros(rows.shape[1]))
@@ -327,7 +333,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if self.max_components is not None and fewest > self.max_components:
             most = self.max_components
             fact = f"<min_components={{value}}> is more than <max_components={most}>."
-            less = Advice(f"use {most} or less", "min_components")
+            less = Advice(f"set it to {most} or less", "min_components")
             raise ParameterError("min_components", fact, less, value=fewest)
         return fewest
 

@@ -158,7 +158,7 @@ def pca_outliers(
     level = as_real(level, "level")
     if not 0.0 < level < 1.0:
         raise ParameterError(
-            "level", "<level={value:g}> is out of range. Use a share such as 0.05.", value=level
+            "level", "<level={value:g}> is out of range. Set a share such as 0.05.", value=level
         )
     has_holes = bool(np.isnan(matrix).any())
     measured = _by_observed_cells if has_holes else _by_all_cells
@@ -310,7 +310,7 @@ def _verdict(
         "far": [names[i] for i in outliers[inside]],
     }
     if not count:
-        fact = "All {samples} samples belong: none is farther out than chance explains."
+        fact = "All {samples} samples belong: none is farther out than expected by chance."
         return Verdict("none", fact, figures, grade=Grade.SURE)
     named = {f"named_{kind}": listed(figures[kind], NAMED) for kind in ("off", "far")}
     figures |= {**named, "clearest": [names[i] for i in outliers[:NAMED]]}
@@ -322,6 +322,6 @@ def _verdict(
     who = ", ".join(each for kind, each in words.items() if figures[kind])
     fact = (
         f"{{count}} of {{samples}} samples {'does' if count == 1 else 'do'} not belong: {who}. "
-        "About {level:%} of such samples are false alarms."
+        "About {level:%} of these may be false alarms."
     )
     return Verdict("some", fact, figures, grade=Grade.DOUBTFUL)
