@@ -190,8 +190,11 @@ MixtureNoise = Literal["own", "shared"]
 
 # Of one PCA: what its noise may be taken for, what it was found to be, and its errors.
 NoiseKind = Literal["auto", "equal", "unequal", "heavy", "correlated"]
-FoundNoise = Literal["none", "equal", "unequal", "unequal_samples", "heavy", "correlated"]
+FoundNoise = Literal[
+    "none", "equal", "unequal", "unequal_samples", "heavy", "correlated", "unknown"
+]
 PressMethod = Literal["exact", "hat", "paper"]
+Rotation = Literal["varimax"]
 
 # Of choosing numbers of clusters, dimensions and variables.
 ClustersCriterion = Literal[

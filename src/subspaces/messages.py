@@ -80,9 +80,8 @@ def use(parameter: str, value: Any, command: str | None = None) -> Advice:
 FEWER_CLUSTERS = Advice("try fewer clusters", "n_clusters")
 SMALLER_DIMENSION = Advice("try a smaller <n_components>", "n_components")
 FILL = Advice(
-    "fill missing values with PSC(...).fit(X).impute(X)", command=(
-        "fill missing values with subspaces fit --imputed"
-    )
+    "fill missing values with PSC(...).fit(X).impute(X)",
+    command=("fill missing values with subspaces fit --imputed"),
 )
 # Verbs that are said once: "use this, or that".
 VERBS = ("use ", "try ", "set ", "add ")

@@ -60,6 +60,7 @@ class Subspace(InShort):
     spectrum: Annotated[Array, "r"]
 
 
+@serialisable
 @dataclass(frozen=True)
 class PrincipalAxes:
     """The singular value decomposition of rows (n, p), cut at their numerical rank l.
@@ -68,9 +69,9 @@ class PrincipalAxes:
     (p, l): the axes, or only the first ones asked for.
     """
 
-    coordinates: Array
-    eigenvalues: Array
-    basis: Array
+    coordinates: Annotated[Array, "n", "r"]
+    eigenvalues: Annotated[Array, "r"]
+    basis: Annotated[Array, "p", "*"]
 
     @property
     def rank(self) -> int:

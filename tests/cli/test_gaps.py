@@ -133,8 +133,8 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
             ["fit", "--clusters", 2, "--preset", "expression"],
             "subspaces fit --log --imputed",
         ),
-        (["fit", "--clusters", 2, "--variables", 3], "fill them with subspaces fit --imputed"),
-        (["fit", "--clusters", 2, "--method", "SSC"], "fill them with subspaces fit --imputed"),
+        (["fit", "--clusters", 2, "--variables", 3], "fill missing values with subspaces fit"),
+        (["fit", "--clusters", 2, "--method", "SSC"], "fill missing values with subspaces fit"),
     ],
 )
 def test_what_needs_every_value_says_the_way_out(fails, gaps, words, message):

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from subspaces import PSC, SelectedPCA, load
+from subspaces import PCA, PSC, load
 from tests.cli.conftest import write_union
 
 
@@ -132,7 +132,7 @@ def test_the_model_beside_another_file_is_named(fails, model, union_file):
 
 def test_a_pca_has_no_clusters_to_predict(fails, union_file, tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 6)) * [5, 4, 1, 1, 1, 1]
-    SelectedPCA(min_components=1).fit(X).save(tmp_path / "pca.npz")
+    PCA(1).fit(X).save(tmp_path / "pca.npz")
     for command in (
         ["predict", tmp_path / "pca.npz", union_file],
         ["report", tmp_path / "pca.npz"],

@@ -16,7 +16,7 @@ SOURCE = Path(subspaces.__file__).parent
 # What the command never reaches: arrays of other libraries, streams, figures, the transformer.
 ELSEWHERE = (
     "app/scverse.py", "expression_values.py", "data/", "starts/registry.py", "metrics.py", "plots/",
-    "estimators/mini_batch_psc.py", "estimators/selected_pca.py",
+    "estimators/mini_batch_psc.py", "estimators/pca.py",
 )  # fmt: skip
 # Parts of messages that only a call in Python provokes, by what the command never passes on.
 PYTHON_ALONE = (

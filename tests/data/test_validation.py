@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from subspaces import PSC, MiniBatchPSC, SelectedPCA, recipes
+from subspaces import PCA, PSC, MiniBatchPSC, recipes
 from subspaces.diagnostics import pca_components, stability
 from subspaces.selection import select_n_clusters
 
@@ -21,12 +21,12 @@ def cells():
     "ask",
     [
         PSC(3).fit,
-        SelectedPCA().fit,
+        PCA().fit,
         recipes.single_cell(3).fit,
         pca_components,
         lambda table: select_n_clusters(PSC(), table),
     ],
-    ids=["PSC", "SelectedPCA", "recipe", "pca_components", "select"],
+    ids=["PSC", "PCA", "recipe", "pca_components", "select"],
 )
 def test_an_anndata_is_refused_with_what_takes_one(ask, cells):
     with pytest.raises(TypeError, match=r"^X is an AnnData\. Use scverse\.psc .* adata\.to_df"):
@@ -47,10 +47,10 @@ ASKED = pytest.mark.parametrize(
         PSC(2, random_state=0).fit,
         PSC(2, n_init=2, random_state=0).fit(X).predict,
         MiniBatchPSC(2, random_state=0).partial_fit,
-        SelectedPCA().fit,
+        PCA().fit,
         pca_components,
     ],
-    ids=["PSC", "predict", "MiniBatchPSC", "SelectedPCA", "pca_components"],
+    ids=["PSC", "predict", "MiniBatchPSC", "PCA", "pca_components"],
 )
 DAYS = np.datetime64("2020-01-01") + (100 * X).astype("timedelta64[D]")
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 
-from subspaces import MPPCA, PSC, SSC, KSubspaces, SelectedPCA
+from subspaces import MPPCA, PCA, PSC, SSC, KSubspaces
 from subspaces.datasets import make_subspaces
 from tests.estimators.checks import CLUSTERERS
 
@@ -118,7 +118,7 @@ def test_a_column_of_text_is_named(pandas_frame, polars_frame):
             PSC(2).fit(frame)
 
 
-@pytest.mark.parametrize("model", [PSC(2, random_state=0), MPPCA(2, random_state=0), SelectedPCA()])
+@pytest.mark.parametrize("model", [PSC(2, random_state=0), MPPCA(2, random_state=0), PCA()])
 def test_filled_tables_are_frames_where_these_were_asked_for(model, pandas_frame, polars_frame):
     holes = np.random.default_rng(0).random(pandas_frame.shape) < 0.1
     gaps = pandas_frame.mask(holes)

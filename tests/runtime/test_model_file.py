@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
-from subspaces import MCFA, PSC, KSubspaces, MiniBatchPSC, SelectedPCA, SparseKMeans, load
+from subspaces import MCFA, PCA, PSC, KSubspaces, MiniBatchPSC, SparseKMeans, load
 from subspaces.datasets import make_subspaces
 from subspaces.runtime import model_file
 from subspaces.runtime.serialise import deserialise, serialise
@@ -413,23 +413,24 @@ def test_a_mixture_without_what_its_factor_scores_take(lines, tmp_path):
     [
         ("parameters", "center", "yes"),
         ("parameters", "scale", None),
-        ("parameters", "method", "loud"),
-        ("parameters", "max_components", 0),
-        ("parameters", "min_components", -1),
-        ("state", "noise_variance_", {"float": "nan"}),
-        ("state", "scale_", None),
+        ("parameters", "rotation", "loud"),
+        ("parameters", "n_components", -1),
+        ("parameters", "n_components", 2.5),
+        ("state", "others", {"float": "nan"}),
+        ("state", "scale", None),
     ],
 )
 def test_a_pca_that_no_fit_leaves(part, name, value, tmp_path):
     path, random = tmp_path / "m.npz", np.random.default_rng(1)
     X = random.normal(size=(60, 12)) + 3 * random.normal(size=(60, 1))
-    SelectedPCA(scale=True).fit(X).save(path)
+    PCA(scale=True).fit(X).save(path)
     header, members = unpacked(path.read_bytes())
-    if name == "scale_":  # zeros to divide by
-        place = f"{header['state']['dict'][name]['array']}.npy"
-        members[place] = model_file._as_bytes(np.zeros(12))
+    parts = header[part]["dict"]
+    parts = parts["fit_"]["PCAFit"] if part == "state" else parts
+    if (part, name) == ("state", "scale"):  # zeros to divide by
+        members[f"{parts[name]['array']}.npy"] = model_file._as_bytes(np.zeros(12))
     else:
-        header[part]["dict"][name] = value
+        parts[name] = value
     refused(tmp_path, packed(header, members), "contradict each other" if part == "state" else name)
 
 

@@ -408,7 +408,7 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
                     command="add <drop_missing=0> to leave out genes with missing values",
                 ),
                 Advice(
-                    "fill them with SelectedPCA().fit(X).impute(X) on logarithms",
+                    "fill them with PCA().fit(X).impute(X) on logarithms",
                     command="fill them with subspaces fit --log --imputed",
                 ),
                 gap=gap[0].upper() + gap[1:],

@@ -306,9 +306,10 @@ def not_finite(
 def check_shape(shape: tuple[int, ...], name: str = "X") -> None:
     """Raise ValueError for a shape that is not two positive numbers."""
     if len(shape) != 2 or 0 in shape:
-        raise ParameterError(name, 
-            f"<{name}> has shape {shape}. Pass a table of samples x variables that is not "
-            "empty.")
+        raise ParameterError(
+            name,
+            f"<{name}> has shape {shape}. Pass a table of samples x variables that is not empty.",
+        )
 
 
 def check_survey(found: Survey, dtype: object, name: str = "X") -> None:

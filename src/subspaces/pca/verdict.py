@@ -72,6 +72,8 @@ def _kind_of(found: Components, r: int, share: float) -> AxisKind:
 
 def grade_of_count(found: Components) -> Grade:
     """Return how sure the number of components is; NO if there is no number to find."""
+    if found.noise == "unknown":
+        return Grade.NO
     if found.noise == "correlated":
         return Grade.DOUBTFUL if found.count else Grade.NO
     return Grade.SURE if found.low == found.high else Grade.DOUBTFUL
@@ -83,13 +85,12 @@ def verdict_on_components(
     shape: tuple[int, int],
     predictive: int | None = None,
     loudest: tuple[str, float] = ("", 0.0),
-    kept: int | None = None,
 ) -> Verdict:
     """Return how many components there are, how sure that is, and the gravest doubt about it.
 
     explained (m,): the share of the variance along each axis; shape: samples and variables;
     predictive: how many axes predict a left-out cell best, if known; loudest: the variable with the
-    largest share of the variance, and that share; kept: how many axes are kept if that is more.
+    largest share of the variance, and that share.
     """
     code, fact = _count_of(found)
     advice: tuple[Advice, ...] = ()
@@ -102,10 +103,9 @@ def verdict_on_components(
         "predictive": predictive,
         "variable": loudest[0],
         "share": loudest[1],
-        "kept": kept,
     }
-    if kept is not None:
-        fact += " <min_components={kept}> keeps {kept:#axis|axes} anyway."
+    if found.noise == "unknown":
+        figures |= {"samples": shape[0], "variables": shape[1]}
     elif kinds[:1] == [AxisKind.LOUD] and loudest[1] > MOSTLY:
         code, advice = "loud_variable", (use("scale", True), Advice("leave that variable out"))
         many = "{count:#component}, one of them a single variable"
@@ -132,11 +132,13 @@ def doubts_about_components(
     predictive: int | None = None,
     *,
     more: bool,
+    maximum: str = "max_components",
 ) -> list[SubspacesWarning]:
     """Return what is doubtful, a warning each: order, correlated noise, a cap, a single sample.
 
     names: of the samples; axes: those that were counted; predictive: how many predict a left-out
-    cell best, if known; more: whether more components could be looked for.
+    cell best, if known; more: whether more components could be looked for; maximum: the parameter
+    that says how many.
     """
     doubts: list[SubspacesWarning] = []
     beyond = axes.coordinates[:, found.count :]
@@ -171,7 +173,7 @@ def doubts_about_components(
                 "most_components",
                 "{count:#component stands|components stand} out, as many as we looked for, so "
                 "there may be more.",
-                Advice("increase <max_components>", "max_components"),
+                Advice(f"increase <{maximum}>", maximum),
                 count=found.count,
             )
         )
@@ -216,6 +218,9 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
 
 def _count_of(found: Components) -> tuple[str, str]:
     """Return a code and a sentence on how many components there are."""
+    if found.noise == "unknown":
+        few = "{samples:#sample} and {variables:#variable that varies|variables that vary}"
+        return "too_small", f"{few} are too few to tell a component from noise."
     if found.noise == "none" and found.count == 0:
         return "nothing", "All variables are constant, so there are no components."
     if found.noise == "none":

@@ -1,0 +1,464 @@
+"""`PCA`: principal component analysis that says how sure it is."""
+
+import os
+from typing import Annotated, Any, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from subspaces._types import Array, Auto, Data, Indices, Rotation, Seed
+from subspaces.data.validation import as_matrix, check_squares, row_names
+from subspaces.estimators._fitted_state import fitted_state
+from subspaces.messages import Advice, ParameterError, shown
+from subspaces.pca.choice import PCAComponents
+from subspaces.pca.fit import PCAFit, checked_number, fit
+from subspaces.pca.press import PCAInfluence
+from subspaces.pca.table import varying_table
+from subspaces.runtime import model_file
+from subspaces.runtime.fitted import fits_a_draft
+from subspaces.runtime.model_file import SavedModel
+from subspaces.runtime.parameters import as_choice, as_flag, as_generator
+from subspaces.runtime.result import as_set_output
+from subspaces.runtime.warning import collect_warnings, warn
+
+# How many components, and variables of each, a printed model shows.
+SHOWN, STRONGEST = 3, 5
+
+
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal component analysis that finds how many components there are, and how sure that is.
+
+    Scikit-learn's ``PCA`` in signature, attributes and results. Beyond it: ``"auto"`` keeps the
+    components that stand out of the noise, NaN is a missing value, samples may have weights, and
+    the fitted model tells which samples it rests on.
+
+    Parameters
+    ----------
+    n_components : "auto", int, float or None, default "auto"
+        How many components to keep. "auto": those that noise alone would reach in less than one of
+        100 tables, as `diagnostics.pca_components` finds them, which may be none. A float between 0
+        and 1: as many as hold this share of the variance. None: all.
+    center : bool, default True
+        Whether the PCA has a mean.
+    scale : bool, default False
+        Whether each variable is divided by its standard deviation first.
+    whiten : bool, default False
+        Whether scores are divided by their standard deviations.
+    rotation : {"varimax"} or None, default None
+        How to turn the components within their subspace.
+    robust : bool, default False
+        Whether samples that do not belong are kept from turning the axes.
+    random_state : int, RandomState or None
+        Seed of the values that ``choice_`` leaves out of large tables. Nothing else is random.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of components, R.
+    components_ : ndarray of shape (R, p)
+        Axes, the strongest first: unit vectors, 0 at variables that do not vary. The loading of
+        largest magnitude of each is positive.
+    mean_ : ndarray of shape (p,)
+        What is subtracted from each variable; 0 with ``center=False``.
+    scale_ : ndarray of shape (p,) or None
+        What each is then divided by, 1 for those that do not vary; None with ``scale=False``.
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (R,)
+        Variance along each axis, its share of the total, and the length of the scores; of the
+        scaled variables with ``scale=True``, and around the origin with ``center=False``.
+    noise_variance_ : float
+        Mean variance along the other axes.
+    choice_ : PCAComponents
+        How many components stand out of the noise, how sure that is, and how many predict: a value
+        with ``verdict``, ``low``, ``high``, ``n_predictive``, ``table`` and ``plot()``.
+    influence_ : PCAInfluence
+        Of each sample: the ``angle`` by which the subspace turns without it, its ``leverage`` and
+        its leave-one-out error ``loo_error``.
+    rests_on_ : ndarray of shape (R,)
+        Row of the sample with the largest share of each component.
+    missing_share_ : float
+        Share of the values that were missing.
+    n_samples_, n_features_in_ : int
+        Size of the table.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the variables, if X had names.
+
+    See Also
+    --------
+    subspaces.diagnostics.pca_components : The number of components alone, with more options.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces import PCA
+    >>> random = np.random.default_rng(0)
+    >>> signal = random.normal(size=(100, 3)) @ random.normal(size=(3, 30))
+    >>> model = PCA()
+    >>> model.fit_transform(signal + random.normal(size=(100, 30))).shape
+    (100, 3)
+    >>> model.choice_.verdict
+    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
+    """
+
+    n_components_: Annotated[int, "R"]
+    components_: Annotated[NDArray[Any], "R", "p"]
+    mean_: Annotated[NDArray[Any], "p"]
+    scale_: Annotated[NDArray[Any], "p"] | None
+    explained_variance_: Annotated[NDArray[Any], "R"]
+    explained_variance_ratio_: Annotated[NDArray[Any], "R"]
+    singular_values_: Annotated[NDArray[Any], "R"]
+    noise_variance_: float
+    rests_on_: Annotated[Indices, "*"]
+    missing_share_: float
+    n_samples_: int
+    n_features_in_: Annotated[int, "p"]
+    feature_names_in_: Annotated[NDArray[Any], "p"]
+    fit_: PCAFit
+
+    def __init__(
+        self,
+        n_components: int | float | Auto | None = "auto",
+        *,
+        center: bool = True,
+        scale: bool = False,
+        whiten: bool = False,
+        rotation: Rotation | None = None,
+        robust: bool = False,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.center = center
+        self.scale = scale
+        self.whiten = whiten
+        self.rotation = rotation
+        self.robust = robust
+        self.random_state = random_state
+
+    @fits_a_draft
+    def fit(
+        self, X: Data, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows. NaN is a value that was not observed.
+        y : ignored
+            For compatibility.
+        sample_weight : array-like of shape (n,), optional
+            How often each sample counts: 2 is the sample twice, 0 its absence.
+
+        Returns
+        -------
+        PCA
+            The fitted transformer.
+        """
+        self._check_parameters()
+        weights = None if sample_weight is None else _weights(sample_weight, X)
+        with collect_warnings() as doubts:
+            self.fit_ = self._fitted(X, weights)
+        validate_data(self, X, skip_check_array=True)
+        self.__dict__ |= self._attributes_of_fit()
+        for each in shown(doubts):
+            warn(each)
+        return self
+
+    def _fitted(self, X: Data, weights: Array | None) -> PCAFit:
+        table = varying_table(X, center=self.center, scale=self.scale, weights=weights)
+        if weights is not None and table.observed is not None:
+            fact = "<sample_weight> does not work with missing values."
+            raise ParameterError(
+                "sample_weight", fact, Advice("fill them with PCA().fit(X).impute(X) first")
+            )
+        random = self.random_state
+        columns = getattr(X, "columns", [f"x{j}" for j in range(len(table.varies))])
+        return fit(
+            table,
+            checked_number(self.n_components),
+            self.rotation,
+            single=is_single(X),
+            seed=0 if random is None else int(as_generator(random).integers(2**31)),
+            variables=tuple(map(str, columns)),
+            sample_names=row_names(X),
+        )
+
+    def _attributes_of_fit(self) -> dict[str, Any]:
+        """Return the attributes that follow from ``fit_``, by name."""
+        found = self.fit_
+        variances = found.energies / found.freedom
+        total = max(float(variances.sum()) + found.others / found.freedom, 1e-300)
+        arrays = {
+            "components_": np.ascontiguousarray(found.components),
+            "mean_": found.mean,
+            "explained_variance_": variances,
+            "explained_variance_ratio_": variances / total,
+            "singular_values_": np.sqrt(found.energies),
+        }
+        kind = np.float32 if found.single else np.float64
+        scale = None if found.scale is None else found.scale.astype(kind)
+        return {name: array.astype(kind) for name, array in arrays.items()} | {
+            "scale_": scale,
+            "n_components_": found.n_components,
+            "noise_variance_": found.noise,
+            "rests_on_": found.rests_on,
+            "missing_share_": found.missing_share,
+            "n_samples_": found.n_samples,
+        }
+
+    @property
+    def choice_(self) -> PCAComponents:
+        """How many components there are, how sure that is, and how many predict."""
+        check_is_fitted(self)
+        return self.fit_.choice
+
+    @property
+    def influence_(self) -> PCAInfluence:
+        """Which samples the components rest on."""
+        check_is_fitted(self)
+        return self.fit_.influence
+
+    def loadings(self, level: float = 0.95) -> Any:
+        """Loadings of the variables, with intervals from the exact jackknife.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            How often an interval holds the true loading.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per variable and component.
+        """
+        raise NotImplementedError
+
+    def outliers(self, X: Data | None = None, level: float = 0.05) -> Any:
+        """Samples that do not belong: far out within the components, or far from them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), optional
+            New samples; by default those of `fit`, each left out in turn.
+        level : float, default 0.05
+            Share of false alarms among those that are found.
+
+        Returns
+        -------
+        PCAOutliers
+        """
+        raise NotImplementedError
+
+    def transform(self, X: Data) -> Array:
+        """Scores of samples on the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns. Missing values are filled as by
+            `impute`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+            In single precision if X is.
+        """
+        rows = self._prepared(X)
+        scores = self.fit_.completed(rows) @ self.fit_.components.T
+        return _of_the_precision_of(X, scores / self._units if self.whiten else scores)
+
+    def inverse_transform(self, X: Data) -> Array:
+        """Points of the space of the samples that have these scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_components)
+            Scores, as `transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n, p)
+            The points of the components' subspace, in the units of the variables.
+        """
+        check_is_fitted(self)
+        width = self.n_components_
+        given = np.asarray(X).shape
+        if len(given) != 2 or given[1] != width:
+            raise ParameterError(
+                "X",
+                f"<X> has shape {given}, but the model has {width} components. Pass their scores.",
+            )
+        scores = as_matrix(X, min_samples=1) if width else np.zeros(given)
+        scores = scores * self._units if self.whiten else scores
+        return _of_the_precision_of(X, self.fit_.restored(scores @ self.fit_.components))
+
+    def impute(self, X: Data) -> Any:
+        """Fill the missing values of X with what the components expect there.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns; NaN for a missing value.
+
+        Returns
+        -------
+        array of shape (n, p)
+            Observed values as they were; in single precision if X is. After
+            ``set_output(transform="pandas")`` a frame with the index and the columns of X.
+        """
+        rows = self._prepared(X)
+        filled = self.fit_.restored(self.fit_.completed(rows))
+        values = as_matrix(X, min_samples=1, missing=True)
+        whole = _of_the_precision_of(X, np.where(np.isnan(rows), filled, values))
+        return as_set_output(whole, X, self)
+
+    def get_covariance(self) -> Array:
+        """Covariance of the variables under probabilistic PCA.
+
+        Returns
+        -------
+        ndarray of shape (p, p)
+            In the units of X.
+        """
+        check_is_fitted(self)
+        return self._in_own_precision(self.fit_.covariance())
+
+    def get_precision(self) -> Array:
+        """Inverse of `get_covariance`.
+
+        Returns
+        -------
+        ndarray of shape (p, p)
+        """
+        check_is_fitted(self)
+        self._check_density()
+        return self._in_own_precision(self.fit_.precision())
+
+    def score_samples(self, X: Data) -> Array:
+        """Log-likelihood of each sample under probabilistic PCA.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns. If values are missing, the
+            likelihood is that of the observed ones.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Log-densities in the units of X, also with ``scale=True``.
+        """
+        rows = self._prepared(X)
+        self._check_density()
+        return self.fit_.log_density(rows)
+
+    def score(self, X: Data, y: ArrayLike | None = None) -> float:
+        """Mean log-likelihood of the samples under probabilistic PCA; higher is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.score_samples(X).mean())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted PCA as plain arrays and JSON, for `subspaces.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, written exactly where it is named; ``.npz`` suits it. It appears when it is
+            complete, in place of an earlier one.
+        """
+        check_is_fitted(self)
+        parameters = self.get_params(deep=False)
+        model_file.write(path, SavedModel(type(self).__name__, parameters, fitted_state(self)))
+
+    def __str__(self) -> str:
+        """Return the verdict and the first loadings; unfitted the parameters."""
+        if not hasattr(self, "fit_"):
+            return repr(self)
+        lines = [] if self.fit_.axes is None else [self.choice_.verdict]
+        if not lines or self.n_components_ != self.choice_.n_components:
+            lines.append(f"Kept: {self.n_components_} of {len(self.mean_)} directions.")
+        for r, loadings in enumerate(self.components_[:SHOWN]):
+            strongest = np.argsort(-np.abs(loadings), kind="stable")[:STRONGEST]
+            named = ", ".join(f"{self.fit_.variables[j]} {loadings[j]:+.2f}" for j in strongest)
+            share = 100 * self.explained_variance_ratio_[r]
+            lines.append(f"Component {r + 1} ({share:.1f} % of the variance): {named}")
+        return "\n".join(lines)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    @property
+    def _units(self) -> Array:
+        """Standard deviations (R,) of the scores, which `whiten` divides by."""
+        deviations = np.sqrt(self.fit_.energies / self.fit_.freedom)
+        return np.maximum(deviations, np.finfo(self.components_.dtype).eps)
+
+    def _check_parameters(self) -> None:
+        """Raise an error for a parameter that no table allows."""
+        checked_number(self.n_components)
+        for name in ("center", "scale", "whiten", "robust"):
+            as_flag(getattr(self, name), name)
+        if self.rotation is not None:
+            as_choice(self.rotation, "rotation", get_args(Rotation))
+
+    def _check_density(self) -> None:
+        if self.fit_.positive_noise == 0.0:
+            fact = (
+                "The model was fitted to constant variables, so samples have no density. Fit "
+                "another table."
+            )
+            raise ParameterError("X", fact)
+
+    def _prepared(self, X: Data) -> Array:
+        """Return the samples (n, p) around the mean, scaled; NaN for a missing value."""
+        check_is_fitted(self)
+        matrix = as_matrix(X, min_samples=1, missing=True)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        check_squares(matrix)
+        return self.fit_.prepared(matrix)
+
+    def _in_own_precision(self, values: Array) -> Array:
+        found: Array = values.astype(self.components_.dtype, copy=False)
+        return found
+
+
+def _weights(sample_weight: ArrayLike, X: Data) -> Array:
+    """Return the weights (n,) as floats; raise an error unless they count samples."""
+    weights: Array = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    if weights.sum() <= 1.0:
+        fact = "The <sample_weight> sum to {value:g}, but each says how often a sample counts."
+        more = Advice("scale them to a sum above 1")
+        raise ParameterError("sample_weight", fact, more, value=float(weights.sum()))
+    return weights
+
+
+def is_single(X: Data) -> bool:
+    """Whether the values are of single precision."""
+    dtype = getattr(X, "dtype", None)
+    return bool((np.asarray(X).dtype if dtype is None else dtype) == np.float32)
+
+
+def _of_the_precision_of(X: Data, values: Array) -> Array:
+    """Return the values in single precision if X is, otherwise as they are."""
+    return values.astype(np.float32) if is_single(X) else values
