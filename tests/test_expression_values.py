@@ -73,7 +73,7 @@ def test_cells_hold_counts_or_logarithms(values, kind, because):
 def test_intensities_are_no_cells():
     with pytest.raises(ValueError, match=r"cannot be counts or logarithms"):
         read_cells(2.0**LOGS - 60.0)
-    with pytest.raises(ValueError, match=r"Whole numbers from -\d+ to \d+ are neither"):
+    with pytest.raises(ValueError, match=r"Whole numbers from -\d+ to \d+ cannot be"):
         read_cells(np.rint(LOGS - 8.0))
 
 

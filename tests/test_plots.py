@@ -118,7 +118,7 @@ def test_the_figure_of_components_takes_a_pair_of_axes():
     assert found.plot(ax=both) == tuple(both)
     with pytest.raises(TypeError, match=r"draws two panels\. Pass ax=\(left, right\)$"):
         found.plot(ax=both[0])
-    with pytest.raises(ValueError, match=r"two panels: pass ax=\(left, right\), not 3 Axes"):
+    with pytest.raises(ValueError, match=r"two panels\. Pass ax=\(left, right\), not 3 Axes"):
         found.plot(ax=Figure().subplots(1, 3))
 
 
@@ -134,7 +134,7 @@ def test_the_figure_of_components_takes_a_pair_of_axes():
     ],
 )
 def test_a_table_in_place_of_a_result_is_told_what_to_pass(draw, use):
-    with pytest.raises(TypeError, match=f"Use {use}"):
+    with pytest.raises(TypeError, match=f"Call {use}"):
         draw(pd.DataFrame(generic(9, 3)))
 
 
@@ -184,7 +184,7 @@ def test_influence_of_a_model_names_the_most_influential(model):
     assert texts(ax) == [f"s{i}" for i in worst]
     np.testing.assert_allclose(np.sort(drawn(ax)[:, 1]), np.sort(model.influence_))
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
-    with pytest.raises(ValueError, match=r"KSubspaces has no influence_\. Use a fitted PSC"):
+    with pytest.raises(ValueError, match=r"KSubspaces has no influence_\. Pass a fitted PSC"):
         plots.influence(KSubspaces(2, n_init=1, random_state=0).fit(generic(20, 4)))
 
 

@@ -443,11 +443,11 @@ def test_plots():
         (lambda: select_n_clusters(PSC(), DENSE.data, [999]), ValueError, "candidates=999 is out"),
         (lambda: select_n_clusters(KMeans(), DENSE.data), TypeError, "KMeans has no n_components"),
         (lambda: select_n_clusters(PSC, DENSE.data), TypeError, "is not an estimator"),
-        (lambda: select_n_clusters(PSC(), DENSE.data, 3), TypeError, r"Use range\(1, 4\)"),
+        (lambda: select_n_clusters(PSC(), DENSE.data, 3), TypeError, r"Pass range\(1, 4\)"),
         (
             lambda: select_n_components(KSubspaces(), DENSE.data, 3, criterion="joint"),
             TypeError,
-            "KSubspaces has no n_variables. Use .* such as PSC",
+            "KSubspaces has no n_variables. Pass .* such as PSC",
         ),
         (
             lambda: select_n_clusters(KSubspaces(n_init=1), DENSE.data, [1], criterion="free"),

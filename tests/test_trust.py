@@ -142,7 +142,7 @@ def test_other_samples_and_a_model_without_labels_are_named():
         means_or_directions(model, X[:5])
     found = means_or_directions(make_pipeline(model), X)
     assert found.conclusion == means_or_directions(model, X).conclusion
-    with pytest.raises(ValueError, match=r"PSC has no labels_. Use a fitted clusterer, or a pipe"):
+    with pytest.raises(ValueError, match=r"PSC has no labels_. Pass a fitted clusterer, or a pipe"):
         means_or_directions(PSC(3), X)
 
 

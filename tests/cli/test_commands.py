@@ -31,12 +31,12 @@ def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
     ended = run("select", union_file, "--labels", "type", "--max-clusters", 2, "--json")
     assert ended.document["chosen"] == 2
     assert "Note: 2 clusters is the largest number tried" in ended.err
-    assert "Use a larger --max-clusters, or --dims auto." in ended.err
+    assert "Increase --max-clusters, or use --dims auto." in ended.err
     learned = [
         "select", union_file, "--labels", "type", "--max-clusters", 2, "--dims", "auto", "--json",
     ]  # fmt: skip
     (words,) = run(*learned).document["warnings"]
-    assert words.endswith("Use a larger --max-clusters.")
+    assert words.endswith("Increase --max-clusters.")
 
 
 @pytest.fixture(scope="module")

@@ -150,11 +150,11 @@ def test_empty_samples_and_variables_are_named(fails, tmp_path):
     assert "no sample has a value for 'g3', 'g5'. Add --drop-missing 0.5 to leave out" in said
     X[:, 1:8] = np.nan
     said = fails("pca", write(path, X), "--labels", "type")
-    assert "no sample has a value for 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more. Use" in said
+    assert "no sample has a value for 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more. Add" in said
     X = UNION.data.copy()
     X[[5, 9]] = np.nan
     said = fails("fit", write(path, X), "--labels", "type", "--clusters", 2)
-    assert "2 samples have no value ('s5', 's9'). Use --drop-empty to leave them out" in said
+    assert "2 samples have no values ('s5', 's9'). Add --drop-empty to leave them out" in said
 
 
 def test_empty_samples_are_dropped_together(run, fails, tmp_path):

@@ -243,10 +243,10 @@ def test_doubts_name_options(run, tmp_path):
     with collect_warnings() as caught:
         found = pca_components(chained())
     assert (found.n_components, len(caught)) == (0, 1)
-    advice = f"Use {found.n_predictive} axes"
+    advice = f"Keep {found.n_predictive} axes"
     assert "Note:" not in ended.err
     assert ended.out.count("without a break") == 1
-    assert f"Use --dims {found.n_predictive} to see" in ended.out
+    assert f"Set --dims {found.n_predictive} to see" in ended.out
     assert advice in json.loads((out / "summary.json").read_text())["warnings"][0]
     assert "not counted" in ended.out
     random = np.random.default_rng(0)

@@ -45,7 +45,7 @@ def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
     turned.write_text("\n".join(",".join([line[-2], *line[:-2], line[-1]]) for line in lines))
     ended = run("predict", model, turned, "--labels", "type")
     assert ended.out == straight.out
-    assert "Note: 1 column that the model does not know is left out (extra)" in ended.err
+    assert "Note: 1 column that the model does not know is skipped (extra)" in ended.err
 
 
 def test_an_option_of_other_commands_is_told_with_them(fails, model, union_file):

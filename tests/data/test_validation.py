@@ -29,7 +29,7 @@ def cells():
     ids=["PSC", "PCA", "recipe", "pca_components", "select"],
 )
 def test_an_anndata_is_refused_with_what_takes_one(ask, cells):
-    with pytest.raises(TypeError, match=r"^X is an AnnData\. Use scverse\.psc .* adata\.to_df"):
+    with pytest.raises(TypeError, match=r"^X is an AnnData\. Call scverse\.psc .* adata\.to_df"):
         ask(cells)
     with pytest.raises(TypeError, match="is an AnnData"):
         ask(cells[:20])
@@ -85,7 +85,7 @@ def test_a_column_of_dates_in_polars_is_named():
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array, np.asarray])
 @pytest.mark.parametrize("model", [PSC(2, random_state=0), MiniBatchPSC(2, random_state=0)])
 def test_imaginary_parts_are_not_dropped(model, kind):
-    with pytest.raises(ValueError, match=r"Complex data not supported\. Use X\.real"):
+    with pytest.raises(ValueError, match=r"Complex data not supported\. Pass X\.real"):
         model.fit(kind(X + 1j * X))
     with pytest.raises(ValueError, match="Complex data not supported"):
         PSC(2, n_init=2, random_state=0).fit(X).predict(kind(X + 1j * X))

@@ -156,7 +156,7 @@ def test_batches_that_do_not_fit():
     with pytest.raises(ValueError, match="X has 11 features, but MiniBatchPSC is expecting 12"):
         model.partial_fit(X[:, :11])
     X[411, 5] = np.nan
-    with pytest.raises(ValueError, match=r"nan at row 411, column 5\. Leave out its row"):
+    with pytest.raises(ValueError, match=r"nan at row 411, column 5\. Leave out that sample"):
         model.partial_fit(X)
     model.partial_fit(X[:1])
     assert model.labels_.shape == (1,)

@@ -273,9 +273,9 @@ def test_graphs_warn_where_equal_samples_are_split(model):
 @pytest.mark.parametrize(
     ("rows", "error", "message"),
     [
-        ([["a", "b"], ["c", "d"]], ValueError, "to float: 'a', at row 0, column 0. Use numbers"),
+        ([["a", "b"], ["c", "d"]], ValueError, "has text .'a'. at row 0, column 0. Replace"),
         ([[1, 2], [3, "x"]], ValueError, "'x'. at row 1, column 1"),
-        ([[1, None], [{}, 2]], TypeError, "not 'dict', at row 1, column 0. Use numbers"),
+        ([[1, None], [{}, 2]], TypeError, "not 'dict', at row 1, column 0. Replace"),
         ([[1, 2], [3]], ValueError, "inhomogeneous"),
     ],
 )
@@ -311,11 +311,11 @@ BAD = [
     ({"n_clusters": 2.0}, TypeError, "n_clusters=2.0 is not an integer"),
     ({"n_clusters": 20, "n_components": 3}, ValueError, "70 samples are too few"),
     ({"n_components": 9}, ValueError, "n_components=9 is out of range for 8 variables. Use 1 to 8"),
-    ({"n_components": 0}, ValueError, "n_components=0 is out of range .* affine=True for"),
+    ({"n_components": 0}, ValueError, "n_components=0 does not work .* affine=True for"),
     (
         {"n_components": -1},
         ValueError,
-        "n_components=-1 is out .* n_components=0 with affine=True for",
+        "n_components=-1 does not work .* n_components=0 with affine=True for",
     ),
     ({"n_components": [1, 2, 1]}, ValueError, "3 entries for n_clusters=2"),
     ({"n_components": "2"}, TypeError, "n_components='2' is not an integer"),
@@ -377,7 +377,7 @@ def test_more_dimensions_than_the_rank(cls):
 def test_bad_values_are_located(cls):
     bad = X.copy()
     bad[5, 3] = np.inf
-    with pytest.raises(ValueError, match=r"row 5, column 3\. Use"):
+    with pytest.raises(ValueError, match=r"row 5, column 3\. Replace"):
         cls(2).fit(bad)
     model = cls(2, random_state=0).fit(X)
     with pytest.raises(ValueError, match="row 5, column 3"):

@@ -41,7 +41,7 @@ def test_each_cluster_has_its_markers_named_by_direction(fitted):
     model, X = fitted
     found = model.markers(X, split_half=True, n_nulls=19, random_state=0)
     page = re.sub(r"</?(bdi|span)[^>]*>", "", render(model, X, markers=found))
-    table = page[page.index("Markers by split halves, the largest effects first. False") :]
+    table = page[page.index("Markers by split halves, the largest effects first. The false") :]
     names = ", ".join(found.of(0)["variable"][:3])
     assert sorted(found.of(0)["variable"][:3]) == ["x0", "x1", "x2"]
     for k in (0, 1):
