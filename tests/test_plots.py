@@ -134,7 +134,7 @@ def test_the_figure_of_components_takes_a_pair_of_axes():
     ],
 )
 def test_a_table_in_place_of_a_result_is_told_what_to_pass(draw, use):
-    with pytest.raises(TypeError, match=f"Call {use}"):
+    with pytest.raises(TypeError, match=use):
         draw(pd.DataFrame(generic(9, 3)))
 
 
@@ -386,7 +386,7 @@ def test_a_point_has_no_axes():
         plots.angles(model)
     X = generic(9, 3)
     ax = plots.scores(model, X, 1, n_named=0)
-    assert ax.get_ylabel() == "from the next cluster"
+    assert ax.get_ylabel() == "distance from the next cluster"
     centres = [flat.centre for flat in model.subspaces_]
     own = X[model.labels_ == 1]
     expected = [np.linalg.norm(own - centre, axis=1) for centre in (centres[1], centres[0])]

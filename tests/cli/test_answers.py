@@ -137,11 +137,11 @@ def test_what_a_preset_does_not_choose(fails, union_file):
     )
     for command in (("fit", union_file, "--clusters", 2), ("select", union_file)):
         said = fails(*command, "--dims", "auto", "--preset", "expression")
-        assert said == ("--dims auto does not work with --preset expression")
+        assert said.startswith("--dims auto does not work with --preset expression")
     said = fails("select", union_file, "--criterion", "stability")
-    assert said == "--criterion stability only works with --preset expression or cells"
+    assert said.startswith("--criterion stability only works with --preset expression or cells")
     said = fails("select", union_file, "--preset", "cells", "--affine")
-    assert said == "--affine and --preset cells do not work together"
+    assert said.startswith("--affine and --preset cells do not work together")
 
 
 GENES = "gene_id\tgene_name\tbio type\t" + "\t".join(f"s{i}" for i in range(12)) + "\n" + "".join(

@@ -71,14 +71,14 @@ def test_dates_and_times_are_not_taken_for_numbers(ask, times):
 def test_a_column_of_dates_is_named(ask, zone):
     frame = pd.DataFrame(X[:, :7], columns=list("abcdefg"))
     frame["when"] = pd.Series(DAYS[:, 0]).dt.tz_localize(zone)
-    with pytest.raises(TypeError, match=r"^X has dates or times in column 'when'\. Use"):
+    with pytest.raises(TypeError, match=r"^X has dates or times in column 'when'\. Convert"):
         ask(frame)
 
 
 def test_a_column_of_dates_in_polars_is_named():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": X[:, 0], "when": DAYS[:, 0]})
-    with pytest.raises(TypeError, match=r"^X has dates or times in column 'when'\. Use"):
+    with pytest.raises(TypeError, match=r"^X has dates or times in column 'when'\. Convert"):
         PSC(2).fit(frame)
 
 
