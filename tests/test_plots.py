@@ -8,9 +8,10 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
 
-from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans, compare, load, plots, recipes
+from subspaces import MPPCA, PCA, PSC, KSubspaces, SparseKMeans, compare, load, plots, recipes
 from subspaces.app.report._findings import gather
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
@@ -421,3 +422,98 @@ def test_basis_images():
     assert axes.shape == (3, 2)
     assert [len(ax.images) for ax in axes[:, 0]] == [1, 0, 0]
     assert [len(ax.images) for ax in axes[:, 1]] == [1, 1, 1]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    data = load_wine(as_frame=True)
+    return data, PCA(3, scale=True).fit(data.data)
+
+
+def test_a_biplot_has_scores_and_loadings_in_their_own_units(wine):
+    data, model = wine
+    ax = plots.biplot(model, data.data, (1, 3), n_shown=5)
+    np.testing.assert_allclose(drawn(ax), model.transform(data.data)[:, [0, 2]])
+    loadings = model.components_[[0, 2]].T
+    longest = np.argsort(-np.linalg.norm(loadings, axis=1))[:5]
+    assert set(texts(ax)) - {""} == {short(data.feature_names[j]) for j in longest}
+    tips = np.array([text.xy for text in ax.texts if not text.get_text()])
+    factor = tips[0, 0] / loadings[longest[0], 0]
+    np.testing.assert_allclose(tips, factor * loadings[longest])
+    top, right = ax.child_axes
+    ax.figure.draw_without_rendering()
+    np.testing.assert_allclose(np.multiply(top.get_xlim(), factor), ax.get_xlim())
+    np.testing.assert_allclose(np.multiply(right.get_ylim(), factor), ax.get_ylim())
+    assert ax.get_aspect() == 1.0
+    crosses = np.array([line.get_xydata() for line in ax.lines]).reshape(5, 2, 2, 2)
+    frame = model.loadings().set_index(["component", "variable"])
+    for place, j in enumerate(longest):
+        for way, component in enumerate((1, 3)):
+            row = frame.loc[component, data.feature_names[j]]
+            np.testing.assert_allclose(
+                crosses[place, way, :, way], factor * row[["low", "high"]].astype(float)
+            )
+
+
+def short(name):
+    return name if len(name) <= 24 else name[:23] + "…"
+
+
+def test_names_of_a_biplot_do_not_overlap_and_stay_inside(wine):
+    data, model = wine
+    ax = plots.biplot(model, data.data, classes=data.target, n_shown=8)
+    ax.figure.draw_without_rendering()
+    boxes = [Text.get_window_extent(t) for t in ax.texts if t.get_text()]
+    assert len(boxes) == 8
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    frame = ax.get_window_extent()
+    assert all(frame.x0 - 5 < box.x0 and box.x1 < frame.x1 + 5 for box in boxes)
+
+
+def test_a_biplot_of_whitened_scores_has_their_variances(wine):
+    data, model = wine
+    white = PCA(3, scale=True, whiten=True).fit(data.data)
+    np.testing.assert_allclose(
+        drawn(plots.biplot(white, data.data)), drawn(plots.biplot(model, data.data))
+    )
+
+
+def test_what_a_biplot_refuses(wine):
+    data, model = wine
+    with refuses("component"):
+        plots.biplot(model, data.data, (1, 4))
+    with refuses("components"):
+        plots.biplot(model, data.data, (2, 2))
+    with refuses("classes"):
+        plots.biplot(model, data.data, classes=[1, 2])
+
+
+def test_loadings_of_a_pca_have_intervals_and_stars(wine):
+    _, model = wine
+    ax = Figure().subplots()
+    assert plots.loadings(model, component=2, n_shown=6, ax=ax) is ax
+    frame = model.loadings().query("component == 2")
+    frame = frame.reindex(frame.loading.abs().sort_values(ascending=False).index)[:6]
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names == [short(name) for name in frame.variable]
+    lines, marks = ax.collections[:2]
+    ends = np.array([segment[:, 0] for segment in lines.get_segments()])
+    np.testing.assert_allclose(ends, frame[["low", "high"]])
+    np.testing.assert_allclose(marks.get_offsets()[:, 0], frame.loading)
+    stars = [int(sum(p < limit for limit in (0.05, 0.01, 0.001))) for p in frame.p_value]
+    assert [len(text) for text in texts(ax)] == stars
+    hollow = np.all(marks.get_facecolors() == 1.0, axis=1)
+    np.testing.assert_array_equal(hollow, frame.p_value >= 0.05)
+
+
+def test_loadings_of_several_components_have_a_legend(wine):
+    _, model = wine
+    ax = plots.loadings(model, n_shown=4)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["component 1", "2", "3"]
+    assert ax.get_xlabel() == "loading"
+    X = np.random.default_rng(0).normal(size=(30, 6))  # nearly equal eigenvalues
+    assert "1 and 2" in plots.loadings(PCA(2).fit(X)).get_xlabel()
+    with refuses("component"):
+        plots.loadings(model, component=4)
+    with refuses("model"):
+        plots.loadings(PCA(0).fit(X))

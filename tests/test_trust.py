@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from subspaces import PSC, progress
+from subspaces import PSC, halving, progress
 from subspaces.app.preparation import learn_preparation
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import _trust, means_or_directions, stability
@@ -243,7 +243,7 @@ def test_a_budget_ends_the_same_splits_sooner(monkeypatch):
     np.testing.assert_array_equal(few.per_resample, every.per_resample[:3])
     assert few.conclusion.parameters["splits"] == 3
     clock = iter(np.arange(0.0, 100.0, 10.0))
-    monkeypatch.setattr(_trust, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(halving, "monotonic", lambda: next(clock))
     some = stability(model, X, n_resamples=6, budget_s=25, random_state=4)
     assert 3 < len(some.per_resample) < 6
     np.testing.assert_array_equal(some.per_resample, every.per_resample[: len(some.per_resample)])
@@ -293,11 +293,18 @@ def test_a_variable_that_a_half_lacks_is_left_out_of_the_split():
 def test_halves_take_over_what_a_fitted_model_chose():
     X = make_subspaces([60, 60], 6, [1, 1], noise=0.1, random_state=0).data
     model = PSC(n_components="auto", affine="auto", max_components=2, random_state=0).fit(X)
-    chosen = {"n_components": model.n_components_.tolist(), "affine": model.affine_}
-    given = PSC(model.n_clusters_, **chosen, max_components=2, random_state=0)
+    chosen = {"affine": model.affine_, "max_components": int(max(model.n_components_))}
+    given = PSC(model.n_clusters_, n_components="auto", **chosen, random_state=0)
     first, second = (stability(each, X, n_resamples=3, random_state=0) for each in (model, given))
     np.testing.assert_array_equal(first.per_resample, second.per_resample)
-    assert model.n_components == "auto"
+    assert model.max_components == 2
+
+
+def test_halves_are_fitted_as_the_whole():
+    """With the dimensions held and no candidates to begin from, halves agree to 0.6."""
+    X = load_iris().data
+    model = PSC(3, n_components="auto", affine="auto", random_state=0).fit(X)
+    assert stability(model, X, n_resamples=3, random_state=0).stability > 0.85
 
 
 def test_there_is_no_second_verdict_on_one_group_or_several():

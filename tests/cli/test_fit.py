@@ -10,6 +10,7 @@ from textwrap import wrap
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 from typer.main import get_command
 
 import subspaces
@@ -504,6 +505,16 @@ def test_a_preset_chooses_the_number_by_stability(run, cells_file):
     document = run("select", cells_file, *options, "--json").document
     assert document["chosen"] == 3
     assert document["table"]["stability"] == summary["selection"]["stability"]
+
+
+def test_both_commands_measure_the_same_stability(run, tmp_path):
+    """Halves learn their genes and axes anew, whether one number is fitted or several compared."""
+    file, out = tmp_path / "iris.csv", tmp_path / "r"
+    load_iris(as_frame=True).data.to_csv(file)
+    options = [file, "--preset", "expression", "--seed", 3, "--json"]
+    found = run("fit", *options, "--clusters", 3, "--no-markers", "--no-page", "--out", out)
+    compared = run("select", *options, "--max-clusters", 3).document["table"]["stability"]
+    assert found.document["stability"]["stability"] == compared[1] < 0.9
 
 
 def test_solid_clusters_of_expression_may_be_batches(run, cells_file):

@@ -13,7 +13,9 @@ from sklearn.decomposition import PCA
 
 from subspaces.app.cli import pca
 from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
+from subspaces.pca.intervals import jackknife
 from subspaces.runtime.warning import collect_warnings
+from subspaces.subspace import principal_axes
 
 FILES = ["loadings.csv", "samples.csv", "scores.csv", "summary.json"]
 
@@ -71,7 +73,16 @@ def test_scores_and_loadings_are_those_of_a_pca(done):
     assert list(scores) == ["sample", "class", "PC1", "PC2", "PC3"]
     assert scores["sample"] == [f"sample {i}" for i in range(100)]
     assert scores["class"][:2] == ["low", "high"]
-    assert list(loadings) == ["variable", "PC1", "PC2", "PC3"]
+    sure = [f"PC{r}_{name}" for r in (1, 2, 3) for name in ("low", "high", "p_value", "mixed")]
+    assert list(loadings) == ["variable", "PC1", "PC2", "PC3", *sure]
+    value, low, high, chance = numbers(loadings, "PC2", *sure[4:7]).T
+    assert np.all((low <= value) & (value <= high))
+    np.testing.assert_array_equal(chance < 0.05, (low > 0) | (high < 0))
+    mixed = [
+        "yes" if found else "no"
+        for found in jackknife(principal_axes(simulated() - simulated().mean(axis=0)), 3).mixed
+    ]
+    assert [loadings[f"PC{r}_mixed"][0] for r in (1, 2, 3)] == mixed
     assert loadings["variable"] == [f"gene {j}" for j in range(30)]
     expected = PCA(3).fit(simulated())
     heads = ("PC1", "PC2", "PC3")

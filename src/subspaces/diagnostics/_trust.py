@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from subspaces import progress
 from subspaces._types import (
     Array,
     Data,
@@ -27,15 +24,16 @@ from subspaces.estimators import PSC, KSubspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
 from subspaces.facts import Samples, samples_of
-from subspaces.halving import DOUBTFUL, SOLID
+from subspaces.halving import DOUBTFUL, SOLID, learned, random_halves
 from subspaces.messages import Advice, DataWarning, Grade, ParameterError, Verdict
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.psc.auto import cuts_a_continuum
 from subspaces.psc.choice import is_rather_one
 from subspaces.psc.result import Clusters
+from subspaces.psc.settings import is_auto
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
-from subspaces.runtime.warning import collect_warnings, doubt
+from subspaces.runtime.warning import doubt
 from subspaces.starts.spectral import k_means_labels
 
 # Where K-means agrees with a larger share of the labels, it has found the same groups by their
@@ -46,8 +44,6 @@ MOST_COMPARED = 2000
 # The lead in stability from which K-means is called steadier; a smaller one comes and goes with the
 # splits.
 STEADIER = 0.1
-# The number of splits that are made however short the budget is: fewer give no mean to speak of.
-FEWEST_SPLITS = 3
 # Draws of labels in another order, whose mean agreement is that of chance; and the share of what is
 # left above it up to which an agreement is called hardly more.
 DRAWS, NEAR_CHANCE = 50, 0.1
@@ -160,8 +156,9 @@ def stability(
     Parameters
     ----------
     estimator : clusterer with ``predict``
-        Fitted anew; the one given is not changed. What a fitted one chose for "auto", both halves
-        take over; an unfitted one chooses in each half.
+        Fitted anew; the one given is not changed. If a fitted one chose its numbers, both halves
+        get as many clusters, with centres or without, and choose dimensions up to the largest that
+        it has. An unfitted one chooses all in each half.
     X : array-like of shape (n, p)
         Samples in rows.
     n_resamples : int, default 10
@@ -194,28 +191,23 @@ def stability(
     matrix = samples_of(estimator, X, min_samples=4).rows
     warn_of_copies(matrix)
     compared = (getattr(estimator, "selection_", None) or {}).get("against_one") is not None
-    estimator = with_choices(estimator) if hasattr(estimator, "labels_") else estimator
+    estimator = _for_halves(estimator) if hasattr(estimator, "labels_") else estimator
     n_resamples = as_count(n_resamples, "n_resamples", low=1)
     budget = np.inf if budget_s is None else as_real(budget_s, "budget_s", low=0.0)
-    random, began = check_random_state(random_state), monotonic()
+    random = check_random_state(random_state)
     agreement: list[float] = []
     by_means: list[float] = []
     same, rare = np.zeros(len(matrix)), np.zeros(matrix.shape[1], dtype=bool)
-    for done in range(n_resamples):
-        if done >= FEWEST_SPLITS and monotonic() - began >= budget:
-            break
-        progress.tell(progress.Step("halving", done, n_resamples, f"split {done + 1}"))
-        halves = np.array_split(random.permutation(len(matrix)), 2)
+    for halves in random_halves(len(matrix), n_resamples, random, budget):
         absent = _absent_in_a_half(matrix, halves)
         rare |= absent
         rows = matrix[:, ~absent] if absent.any() else matrix
-        with collect_warnings():
-            models = [clone(estimator).fit(rows[half]) for half in halves]
-        labels = [np.asarray(model.predict(rows)) for model in models]
+        both = [learned(estimator, rows, half)[0] for half in halves]
+        labels = [each.labels for each in both]
         n_clusters = int(np.max(labels)) + 1
         agreement.append(adjusted_rand_score(*labels))
-        whole = Samples(models[0], rows).completed
-        by_means.append(adjusted_rand_score(*_k_means_of_halves(whole, halves, n_clusters)))
+        seen = [Samples(each.model, each.points).completed for each in both]
+        by_means.append(adjusted_rand_score(*_k_means_of_halves(seen, halves, n_clusters)))
         same += matched_labels(*labels) == labels[0]
     if rare.any():
         doubt(
@@ -227,16 +219,16 @@ def stability(
             p=len(rare),
         )
     mean, k_means = float(np.mean(agreement)), float(np.mean(by_means))
-    instead = ""
-    if isinstance(estimator, PSC | KSubspaces) and not compared and round(mean, 2) >= DOUBTFUL:
+    instead, model = "", both[0].model
+    if isinstance(model, PSC | KSubspaces) and not compared and round(mean, 2) >= DOUBTFUL:
         some = np.concatenate(halves)[:ENOUGH]
         parts = [
-            (Clusters(each[some], model.subspaces_, _has_centres(model)), whole[some])
-            for model, each in zip(models, labels, strict=True)
+            (Clusters(each.labels[some], each.model.subspaces_, _has_centres(model)), points[some])
+            for each, points in zip(both, seen, strict=True)
         ]
         instead = _doubt_about(parts)
-    held = len(np.unique(getattr(models[0], "labels_", labels[0])))
-    distinct = count_distinct_rows(whole, held)
+    held = len(np.unique(getattr(model, "labels_", labels[0])))
+    distinct = count_distinct_rows(seen[0], held)
     if distinct < held:
         conclusion = _verdict_on_copies(distinct, held)
     elif n_clusters == 1:
@@ -245,8 +237,25 @@ def stability(
         )
     else:
         measured = {"agreement": mean, "splits": len(agreement), "k_means": k_means}
-        conclusion = verdict_on_stability(measured, _last_step(estimator), matrix, instead)
+        conclusion = verdict_on_stability(measured, model, matrix, instead)
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, conclusion)
+
+
+def _for_halves(model: Any) -> Any:
+    """Return an unfitted copy of a fitted model with the numbers that it chose.
+
+    Dimensions stay open up to the largest, so that a half is fitted as all samples were. A search
+    with the chosen ones held found other clusters in tables with clear ones.
+    """
+    if isinstance(model, Pipeline):
+        return model
+    chosen = with_choices(model)
+    if not is_auto(getattr(model, "n_components", 0)) or model.n_variables is not None:
+        return chosen
+    largest = int(max(model.n_components_))
+    if largest == 0:  # mean profiles
+        return chosen.set_params(n_components=0)
+    return chosen.set_params(n_components="auto", max_components=largest)
 
 
 def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
@@ -282,17 +291,20 @@ def is_mostly_whole(matrix: Array) -> bool:
     return float(np.mean(~np.isnan(matrix).any(axis=0))) >= MOSTLY_WHOLE
 
 
-def _k_means_of_halves(matrix: Array, halves: Sequence[Indices], n_clusters: int) -> list[Any]:
+def _k_means_of_halves(
+    seen: Sequence[Array], halves: Sequence[Indices], n_clusters: int
+) -> list[Any]:
     """Return the labels of all samples by K-means of each half, two arrays (n,).
 
-    Of a half with more than ``MOST_COMPARED`` samples, K-means is fitted to so many.
+    seen: all samples (n, q) as each half prepares them. Of a half with more than ``MOST_COMPARED``
+    samples, K-means is fitted to so many.
     """
     found = []
-    for half in halves:
-        rows = matrix[half[:MOST_COMPARED]]
+    for points, half in zip(seen, halves, strict=True):
+        rows = points[half[:MOST_COMPARED]]
         k_means = KMeans(min(n_clusters, len(rows)), n_init=10, random_state=0)
         k_means_labels(rows, k_means)
-        found.append(k_means.predict(matrix))
+        found.append(k_means.predict(points))
     return found
 
 
@@ -365,10 +377,6 @@ def _finds_means(estimator: Estimator) -> bool:
 def _has_centres(model: Any) -> bool:
     """Whether the clusters of a fitted model have centres of their own, chosen or given."""
     return bool(getattr(model, "affine_", model.affine))
-
-
-def _last_step(estimator: Estimator) -> Any:
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:

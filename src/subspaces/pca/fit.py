@@ -25,6 +25,7 @@ from subspaces.data.validation import warn_of_copies
 from subspaces.messages import Advice, ChoiceWarning, DataWarning, ParameterError, use
 from subspaces.pca.choice import PCAComponents, choice_of
 from subspaces.pca.components import Components
+from subspaces.pca.intervals import StandardErrors, jackknife, t_intervals
 from subspaces.pca.missing import fit_pca, warn_of_low_values
 from subspaces.pca.press import PCAInfluence, incomplete_influence, influence_of
 from subspaces.pca.rotation import rotated
@@ -162,6 +163,20 @@ class PCAFit:
         table = self.table
         held = np.where(table.observed == 0, np.nan, table.rows)
         return incomplete_influence(held, self.n_components, self.sample_names, center=self.center)
+
+    @cached_property
+    def standard_errors(self) -> StandardErrors:
+        """Standard errors of loadings, scores and variances, by the jackknife."""
+        axes, count, turn = self.complete_axes, self.n_components, None
+        if self.rotation is not None:
+            some = min(count, axes.rank)
+            turn = axes.basis[:, :some].T @ self.components[:some].T
+        return jackknife(axes, count, affine=self.center, weights=self.weights, rotation=turn)
+
+    def intervals(self, level: float) -> tuple[Array, Array, Array]:
+        """Return low, high and p-value of each loading, (p, R) each."""
+        errors = self.standard_errors
+        return t_intervals(self.components.T, errors.loadings, errors.degrees, level)
 
     def prepared(self, X: Array) -> Array:
         """Return samples (n, p) around the mean, scaled; NaN stays."""
@@ -306,10 +321,12 @@ def checked_number(n_components: Any) -> int | float | Auto | None:
 
 
 def turned(found: PCAFit, rotation: Rotation | None) -> PCAFit:
-    """Return the fit with its axes turned as asked."""
+    """Return the fit with its axes turned as asked; axes without energy stay as they are."""
     if rotation is None or found.n_components == 0:
         return found
-    return replace(found, rotation=rotated(found.basis, found.spectrum))
+    turn, some = np.eye(found.n_components), np.count_nonzero(found.spectrum)
+    turn[:some, :some] = rotated(found.basis[:, :some], found.spectrum[:some])
+    return replace(found, rotation=turn)
 
 
 def with_further_axes(basis: Array, count: int) -> Array:

@@ -2,6 +2,7 @@
 
 from subspaces.plots._clusters import angles, loadings, scores
 from subspaces.plots._influence import influence
+from subspaces.plots._loadings import biplot
 from subspaces.plots._pca import components, outliers
 from subspaces.plots._results import CRITERION_NAMES, candidates, comparison, selection
 from subspaces.plots._shapes import basis_images, clusters_3d
@@ -14,6 +15,7 @@ __all__ = [
     "MARKERS",
     "angles",
     "basis_images",
+    "biplot",
     "candidates",
     "clusters_3d",
     "comparison",

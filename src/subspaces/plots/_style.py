@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from subspaces._types import Array, Axes, Indices, Names
 from subspaces.messages import ParameterError, ParameterTypeError
@@ -54,6 +55,23 @@ def canvas(ax: Axes | Sequence[Axes] | None, **options: Any) -> Iterator[Any]:
         yield plt.subplots(layout="constrained", **{"figsize": (COLUMN, 2.6), **options})[1]
 
 
+@contextmanager
+def list_of(
+    names: list[str], title: str, ax: Axes | None, pad: float | None = None, line: float = 0.155
+) -> Iterator[Any]:
+    """Yield Axes with one horizontal line per name, the first on top; set ticks and title after.
+
+    line: height of a line in inches.
+    """
+    with canvas(ax, figsize=(COLUMN, 0.85 + line * len(names))) as ax:
+        ax.axvline(0, color="0.6", linewidth=0.6, zorder=0)
+        yield ax
+        ax.set_yticks(range(len(names)), names, parse_math=False)
+        ax.set_ylim(len(names) - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.set_title(title, pad=pad)
+
+
 def require_matplotlib() -> None:
     """Raise ImportError, with how to install it, if matplotlib is missing."""
     if find_spec("matplotlib") is None:
@@ -87,6 +105,20 @@ def check_names(names: Names | None, count: int, what: str) -> list[str]:
             "names", f"<names> has {len(names)} entries for {count} {what}. Pass one for each."
         )
     return [short_name(name) for name in names]
+
+
+def check_classes(classes: ArrayLike | None, count: int) -> NDArray[np.str_]:
+    """Return the class of each sample as text, (count,); "_" for all if ``classes`` is None."""
+    if classes is None:
+        return np.full(count, "_")  # no legend shows a label that begins so
+    known = np.asarray(classes).astype(str)
+    if known.shape != (count,):
+        raise ParameterError(
+            "classes",
+            f"<classes> has shape {known.shape}, but there are {count} samples. Pass one "
+            "class per sample.",
+        )
+    return known
 
 
 def check_result(result: Any, attributes: Sequence[str], function: str, source: str) -> None:
@@ -180,11 +212,11 @@ def _offsets(half: Array) -> Array:
 
 
 def _covered(box: Array, places: Array, written: list[Array], frame: Array) -> float:
-    """Return the cost of writing a name in ``box``: points covered, 20 per name, 10 if cut off.
+    """Return the cost of writing a name in ``box``: points covered, 20 per name, 30 if cut off.
 
     box, written, frame: x and y of the lower left, then of the upper right corner.
     """
     inside = np.all((places > box[:2] - 2) & (places < box[2:] + 2), axis=1)
     others = sum(bool(np.all(box[:2] < o[2:]) and np.all(o[:2] < box[2:])) for o in written)
     cut = np.any(box[:2] < frame[:2] - 2) or np.any(box[2:] > frame[2:] + 2)
-    return float(np.count_nonzero(inside) + 20 * others + 10 * cut)
+    return float(np.count_nonzero(inside) + 20 * others + 30 * cut)

@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from subspaces.app.cli._said import with_option
 from subspaces.app.cli._words import in_options
 from subspaces.core.partition import smallest_size
@@ -11,6 +13,7 @@ from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import facts_of
+from subspaces.halving import n_halvings
 from subspaces.messages import Advice, Grade, Message, Verdict, listed, message_of, use
 from subspaces.named_table import Table
 from subspaces.psc.doubts import clusters_of_levels
@@ -64,22 +67,21 @@ def _entry(said: Verdict, settled: Collection[str] = (), **figures: Any) -> dict
 
 
 def with_stability(
-    trust: Trust,
-    model: SubspaceClusterer,
-    table: Table,
-    seed: int,
-    settled: Collection[str],
-    *,
-    of_expression: bool = False,
+    trust: Trust, estimator: Any, table: Table, seed: int, settled: Collection[str]
 ) -> Trust:
     """Return ``trust`` with the stability of the clusters, or why it could not be measured.
 
-    settled: parameters that the user has set, on which there is no advice. of_expression: whether
-    the values are of genes, whose stable clusters may be batches.
+    estimator: a fitted model and its prepared table, or a recipe and the table that it prepares.
+    Halves learn the whole recipe, as they do when numbers of clusters are compared. settled:
+    parameters that the user has set, on which there is no advice.
     """
+    is_recipe = isinstance(estimator, Pipeline)
+    limits: dict[str, Any] = {"budget_s": BUDGET}
+    if is_recipe:
+        limits = {"n_resamples": n_halvings(table.data)}
     try:
         with collect_warnings() as caught:
-            measured = stability(model, table.data, budget_s=BUDGET, random_state=seed)
+            measured = stability(estimator, table.data, random_state=seed, **limits)
     except ValueError as error:
         fact = "Stability was not measured, because fitting half of the samples failed: {why}."
         failed = Verdict("unmeasured", fact, {"why": in_options(error).rstrip(".")})
@@ -87,7 +89,7 @@ def with_stability(
     halvings, k_means = len(measured.per_resample), measured.k_means
     figures = {"stability": measured.stability, "halvings": halvings, "k_means": k_means}
     found = {**trust.found, "stability": _entry(measured.conclusion, settled, **figures)}
-    batches = [BATCHES] if of_expression and measured.grade == Grade.SURE else []
+    batches = [BATCHES] if is_recipe and measured.grade == Grade.SURE else []
     measured = replace(measured, conclusion=with_option(measured.conclusion, settled))
     return Trust(found, measured, (*trust.doubts, *map(message_of, caught), *batches))
 

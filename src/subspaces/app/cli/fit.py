@@ -181,7 +181,8 @@ def fit(
                 numbers, caught = _fitting.choose_number(request, table)
             posed = replace(request, n_clusters=numbers.best_)
         if preset:
-            prepared, preparation, noted = _fitting.prepare_by_preset(posed, table)
+            recipe = _fitting.recipe_of(posed)
+            prepared, preparation, noted = _fitting.prepare_by_scaler(recipe[0], table)
             caught = [*noted, *caught]
         else:
             prepared, preparation, further = _inputs.prepare_values(
@@ -195,7 +196,10 @@ def fit(
         doubts += map(message_of, [*caught, *raised])
         if numbers is not None:
             model = _fitting.with_choice(model, numbers, numbers.columns)
-        trust = _trusted(request, model, prepared, settled, assumed=assumed, measure=stability)
+        halved = (recipe, table) if preset else (model, prepared)
+        trust = _trusted(
+            *(request, model, prepared, halved if stability else None, settled), assumed=assumed
+        )
         doubts += trust.doubts
         filled = _fitting.filled(model, prepared) if imputed else None
         model = with_facts(model, preparation=preparation, X=table.frame, verdicts=trust.verdicts)
@@ -244,26 +248,22 @@ def _trusted(
     request: Request,
     model: "SubspaceClusterer",
     table: "Table",
+    halved: tuple[Any, "Table"] | None,
     settled: set[str],
     *,
     assumed: bool,
-    measure: bool,
 ) -> Any:
     """Return the `Trust` in a fit to a prepared table.
 
-    settled: parameters that need no advice; assumed: whether --dims was left out; measure: whether
-    halves of the samples are clustered.
+    halved: what halves of the samples are fitted with, and the table that it takes; settled:
+    parameters that need no advice; assumed: whether --dims was left out.
     """
     from subspaces.app.cli import _trust
 
-    trust = _trust.compare_with_k_means(model, table)
-    if measure:
+    trust = _trust.with_word_on_levels(_trust.compare_with_k_means(model, table), model)
+    if halved:
         with working("Clustering halves of the samples"):
-            trust = _trust.with_stability(
-                *(trust, model, table, request.search.seed, settled),
-                of_expression=bool(request.preset),
-            )
-    trust = _trust.with_word_on_levels(trust, model)
+            trust = _trust.with_stability(trust, *halved, request.search.seed, settled)
     if request.method == "PSC" and assumed:
         trust = _trust.with_assumed_dimension(trust, request.n_clusters, table)
     return trust

@@ -83,10 +83,10 @@ def differences(found: Findings, apart: Contrast, beyond: Indices, shade: str) -
         + (f", {number(apart.effect[j])} standard deviations" if known else "")
         for name, j in zip(names, shown, strict=True)
     ]
-    bars = _bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
-    bars["marker"]["opacity"] = np.where(np.isin(shown, beyond), 1.0, PALE)
+    drawn = bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
+    drawn["marker"]["opacity"] = np.where(np.isin(shown, beyond), 1.0, PALE)
     title = f"lower ← {'SD' if known else 'difference of means'} → higher"
-    return _figure_of_list(bars, ticks, xtitle=title, shapes=_ends_of_chance(apart, known=known))
+    return figure_of_list([drawn], ticks, xtitle=title, shapes=_ends_of_chance(apart, known=known))
 
 
 def _ends_of_chance(apart: Contrast, *, known: bool) -> list[dict[str, Any]]:
@@ -97,7 +97,7 @@ def _ends_of_chance(apart: Contrast, *, known: bool) -> list[dict[str, Any]]:
     return [{**upright, "x0": x, "x1": x} for x in (-apart.by_chance, apart.by_chance)]
 
 
-def _bars(sizes: Array, shade: str, text: list[str], hovertemplate: str) -> dict[str, Any]:
+def bars(sizes: Array, shade: str, text: list[str], hovertemplate: str) -> dict[str, Any]:
     return {
         "type": "bar",
         "x": sizes,
@@ -110,11 +110,13 @@ def _bars(sizes: Array, shade: str, text: list[str], hovertemplate: str) -> dict
     }
 
 
-def _figure_of_list(trace: Any, names: list[str], yaxis: Any = None, **layout: Any) -> Any:
-    """Return a plotly figure of ``trace`` whose y-axis lists ``names``, the first on top."""
+def figure_of_list(
+    traces: Sequence[Any], names: list[str], yaxis: Any = None, **layout: Any
+) -> Any:
+    """Return a plotly figure of traces whose y-axis lists ``names``, the first on top."""
     ticks = {"tickvals": np.arange(len(names)), "ticktext": names}
     upright = {**ticks, "autorange": "reversed", "zeroline": False, **(yaxis or {})}
-    return figure([trace], height=76 + 18 * len(names), yaxis=upright, **layout)
+    return figure(traces, height=76 + 18 * len(names), yaxis=upright, **layout)
 
 
 def strongest_variables(found: Findings, loadings: Loadings, shade: str) -> Any:
@@ -138,8 +140,8 @@ def loadings_chart(
     values, names = narrow(loadings), [plotly_text(name) for name in variables]
     ticks = [short_label(name) for name in variables]
     if values.shape[1] == 1:
-        bars = _bars(values[:, 0], shade, names, "%{text}: %{x:.3g}<extra></extra>")
-        return _figure_of_list(bars, ticks, xtitle=title)
+        drawn = bars(values[:, 0], shade, names, "%{text}: %{x:.3g}<extra></extra>")
+        return figure_of_list([drawn], ticks, xtitle=title)
     limit = float(np.abs(values).max())
     places = np.arange(values.shape[1])
     cells = {
@@ -160,7 +162,7 @@ def loadings_chart(
     bare = {"showgrid": False, "zeroline": False}
     across = {"tickvals": places, "ticktext": [str(r + 1) for r in places], **bare}
     margin = {"l": 56, "r": 12, "t": 12, "b": 44}
-    return _figure_of_list(cells, ticks, bare, xtitle=axis, xaxis=across, margin=margin)
+    return figure_of_list([cells], ticks, bare, xtitle=axis, xaxis=across, margin=margin)
 
 
 def between_clusters(found: Findings, unit: str) -> Any:

@@ -8,6 +8,7 @@ from subspaces.app.report._names import escape, number
 from subspaces.app.report._pca import figures
 from subspaces.app.report._pca.draft import PCADraft, name_of
 from subspaces.app.report._pca.findings import PCAFindings
+from subspaces.messages import in_a_row
 from subspaces.pca.verdict import AxisKind
 
 # How many variables a row of the table of components names, on each side.
@@ -15,6 +16,9 @@ NAMED_VARIABLES = 4
 # Variables whose loading is below this share of the strongest say little about a component.
 FAINT = 0.25
 
+INTERVALS = (
+    "Each line is an interval that holds the true loading in 95 of 100 tables. A pale bar may be 0."
+)
 BARS = (
     "Each bar is the strength of a direction. The dotted line is the strongest that noise "
     "alone reaches. "
@@ -140,8 +144,24 @@ def variables(draft: PCADraft) -> str:
     )
     if p > STRONGEST:
         caption = f"The {STRONGEST} strongest of {p:,} variables. {caption}"
+    if found.intervals is not None and found.n_shown <= figures.MOST_PANELS:
+        caption = f"{INTERVALS} {caption.replace('of one colour', 'on one side')}"
     figure = draft.figure("loadings", figures.loadings(found), label, caption)
-    return f"{_in_words(found)}{figure}<h3>Look up a variable</h3>{_table_of_variables(found)}"
+    words, lookup = f"{_in_words(found)}{_on_mixed(found)}", _table_of_variables(found)
+    return f"{words}{figure}<h3>Look up a variable</h3>{lookup}"
+
+
+def _on_mixed(found: PCAFindings) -> str:
+    """Return a sentence on components whose axes may have turned into each other."""
+    mixed = [r + 1 for r in found.mixed]
+    if not mixed:
+        return ""
+    one = len(mixed) == 1
+    which = f"Component {mixed[0]} has" if one else f"Components {in_a_row(mixed)} have"
+    return (
+        f"<p>{which} nearly as much variance as a neighbour. Other samples could give other "
+        "variables here, and the intervals are too narrow.</p>"
+    )
 
 
 def _in_words(found: PCAFindings) -> str:
