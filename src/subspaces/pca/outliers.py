@@ -369,7 +369,7 @@ def checked_level(level: float) -> float:
     level = as_real(level, "level")
     if not 0.0 < level < 1.0:
         raise ParameterError(
-            "level", "<level={value:g}> is out of range. Use a share such as 0.05.", value=level
+            "level", "<level={value:g}> is out of range. Set a share such as 0.05.", value=level
         )
     return level
 
@@ -655,7 +655,7 @@ def _verdict(
         "far": [names[i] for i in outliers[inside]],
     }
     if not count:
-        fact = "All {samples} samples belong: none is farther out than chance explains."
+        fact = "All {samples} samples belong: none is farther out than expected by chance."
         return Verdict("none", fact, figures, grade=Grade.SURE)
     named = {f"named_{kind}": listed(figures[kind], NAMED) for kind in ("off", "far")}
     figures |= {**named, "clearest": [names[i] for i in outliers[:NAMED]]}
