@@ -427,20 +427,20 @@ def test_plots():
     ("call", "kind", "message"),
     [
         (lambda: select_n_clusters(PSC(), DENSE.data, []), ValueError, "candidates is empty"),
-        (lambda: select_n_clusters(PSC(), DENSE.data, [3, 2]), ValueError, "is not ascending"),
+        (lambda: select_n_clusters(PSC(), DENSE.data, [3, 2]), ValueError, "must increase"),
         (lambda: select_n_clusters(PSC(), DENSE.data, [999]), ValueError, "candidates=999 is out"),
         (lambda: select_n_clusters(KMeans(), DENSE.data), TypeError, "KMeans has no n_components"),
         (lambda: select_n_clusters(PSC, DENSE.data), TypeError, "is not an estimator"),
-        (lambda: select_n_clusters(PSC(), DENSE.data, 3), TypeError, r"Use range\(1, 4\)"),
+        (lambda: select_n_clusters(PSC(), DENSE.data, 3), TypeError, r"Pass range\(1, 4\)"),
         (
             lambda: select_n_components(KSubspaces(), DENSE.data, 3, criterion="joint"),
             TypeError,
-            "KSubspaces has no n_variables. Use .* such as PSC",
+            "KSubspaces has no n_variables. Pass .* such as PSC",
         ),
         (
             lambda: select_n_clusters(KSubspaces(n_init=1), DENSE.data, [1], criterion="free"),
             ValueError,
-            "criterion='free' learns the dimensions, which KSubspaces does not",
+            "criterion='free' needs PSC, because KSubspaces",
         ),
         (lambda: select_n_clusters(PSC(n_components=[1, 2]), DENSE.data), ValueError, "is a list"),
         (
@@ -482,7 +482,9 @@ def test_few_samples_are_no_excuse_for_a_crash():
 def test_numbers_are_not_chosen_through_holes(choose, name):
     X = np.random.default_rng(0).normal(size=(40, 6))
     X[3, 2] = np.nan
-    said = rf"^{name} cannot be chosen from a table with missing values\. .* diagnostics\.stability"
+    said = (
+        rf"^{name} cannot be chosen automatically if values are missing\. .* diagnostics\.stability"
+    )
     with pytest.raises(ValueError, match=said):
         choose(X)
 

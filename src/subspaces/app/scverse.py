@@ -204,20 +204,20 @@ def pca_components(
     >>> pca_components(cells)
     3
     >>> cells.uns["pca_components"]["verdict"]
-    '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
+    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
     """
     _check_source(adata, layer, use_rep)
     matrix, name = _chosen_matrix(adata, layer, use_rep)
     if is_dask(matrix):
         raise ParameterTypeError(
-            "adata", "{name} is a Dask array. Use adata.to_memory().", name=name
+            "adata", "{name} is a Dask array. Load it with adata.to_memory().", name=name
         )
     if use_rep is None and (hint := counts_hint(matrix, name)):
         warn(hint)
     genes = _chosen_genes(adata, mask_var, use_rep)
     if genes is not None:
         matrix = matrix[:, genes]
-    advice = "Use fewer genes, such as the highly variable ones, or fewer cells"
+    advice = "Keep only the highly variable genes, or take fewer cells"
     options: dict[str, Any] = {
         "center": center,
         "scale": scale,
@@ -248,7 +248,10 @@ def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | 
     """Return which genes to take, (genes,), or None for all."""
     is_auto = isinstance(mask_var, str) and mask_var == "auto"
     if use_rep is not None and not (is_auto or mask_var is None):
-        fact = "<mask_var> selects genes, but <use_rep={rep!r}> has none. Use one of them."
+        fact = (
+            "<mask_var> selects genes, but <use_rep={rep!r}> has no genes. Leave out one of "
+            "the two."
+        )
         raise ParameterError("mask_var", fact, rep=use_rep)
     if mask_var is None or use_rep is not None:
         return None
@@ -262,8 +265,8 @@ def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | 
     if mask.dtype != bool or mask.shape != (adata.n_vars,):
         raise ParameterError(
             "mask_var",
-            "{said} must be a boolean array with one entry for each of the {n} genes. Or "
-            "give the name of such a column of adata.var.",
+            "{said} must be a boolean array with {n} entries, one per gene. You can also give "
+            "the name of a boolean column of adata.var.",
             said=said,
             n=adata.n_vars,
         )
@@ -298,15 +301,22 @@ def _as_plain_values(found: PCAComponents, table: Any, parameters: dict[str, Any
 
 def _check_source(adata: AnnData, layer: str | None, use_rep: str | None) -> None:
     if find_spec("anndata") is None:
-        raise ImportError(f"AnnData needs anndata. {install('scverse')}")
+        raise ImportError(f"this function needs anndata. {install('scverse')}")
     from anndata import AnnData
 
     if not isinstance(adata, AnnData):
-        raise ParameterTypeError("adata", f"<adata> is a {type(adata).__name__}. Use an AnnData.")
+        raise ParameterTypeError(
+            "adata", f"<adata> is a {type(adata).__name__}, not an AnnData. Pass an AnnData."
+        )
     if adata.isbacked:
-        raise ParameterError("adata", "<adata> is backed by a file. Use adata.to_memory().")
+        raise ParameterError(
+            "adata", "<adata> is backed by a file. Load it with adata.to_memory()."
+        )
     if layer is not None and use_rep is not None:
-        fact = "<layer={layer!r}> does not work with <use_rep={use_rep!r}>. Use one of them."
+        fact = (
+            "<layer={layer!r}> and <use_rep={use_rep!r}> do not work together. Leave out one "
+            "of the two."
+        )
         raise ParameterError("layer", fact, layer=layer, use_rep=use_rep)
 
 
@@ -317,7 +327,7 @@ def _chosen_matrix(adata: AnnData, layer: str | None, use_rep: str | None) -> tu
     if use_rep is not None:
         return _entry(adata.obsm, use_rep, "obsm"), f"adata.obsm[{use_rep!r}]"
     if adata.X is None:
-        raise ParameterError("adata", "<adata> has no X. Use <layer> or <use_rep>.")
+        raise ParameterError("adata", "<adata> has no X. Set <layer> or <use_rep>.")
     return adata.X, "adata.X"
 
 
@@ -339,7 +349,7 @@ def _readable(matrix: Array | Sparse, name: str, model: PSC) -> Any:
         return np.asarray(matrix)
     if matrix.shape[0] > FEW_ROWS and get_tags(model).input_tags.sparse:
         return matrix
-    advice = "Use fewer genes, such as the highly variable ones, or use_rep='X_pca'"
+    advice = "Keep only the highly variable genes, or set use_rep='X_pca'"
     return _dense(matrix, name, "PSC", advice)
 
 
@@ -350,8 +360,8 @@ def _dense(matrix: Any, name: str, who: str, advice: str) -> Array:
     n_bytes = 8 * matrix.shape[0] * matrix.shape[1]
     if n_bytes > MOST_DENSE_BYTES:
         raise MemoryError(
-            f"{name} is sparse and would take {n_bytes / 2**30:.1f} GiB dense, which {who} needs. "
-            f"{advice}"
+            f"{who} needs a dense table, and {name} would take {n_bytes / 2**30:.1f} GiB as "
+            f"one. {advice}"
         )
     return matrix.toarray()
 
@@ -362,7 +372,7 @@ def _batches(adata: AnnData, batch_key: str | None) -> Codes | None:
         return None
     column = _entry(adata.obs, batch_key, "obs")
     if column.isna().any():
-        fact = "adata.obs[{key!r}] has missing values. Give every cell a batch."
+        fact = "Some cells have no batch in adata.obs[{key!r}]. Give each of them one."
         raise ParameterError("batch_key", fact, key=batch_key)
     return np.unique(column.astype(str).to_numpy(), return_inverse=True)[1]
 
@@ -373,7 +383,9 @@ def _centred(matrix: Array | Sparse, batches: Codes | None) -> Any:
         return matrix
     if not isinstance(matrix, np.ndarray):
         raise ParameterTypeError(
-            "batch_key", "<batch_key> needs a dense table. Use adata.X.toarray() or <use_rep>."
+            "batch_key",
+            "<batch_key> needs a dense table. Set adata.X = adata.X.toarray(), or choose "
+            "a <use_rep>.",
         )
     centred = matrix + np.nanmean(matrix, axis=0)
     for batch in range(batches.max() + 1):
@@ -430,15 +442,15 @@ def _recipe_input(
     if is_dask(matrix):
         raise ParameterTypeError(
             "adata",
-            "{name} is a Dask array, which cannot be prepared. Use adata.to_memory(), or "
-            "<n_components> to cluster it as it is.",
+            "{name} is a Dask array, which cannot be prepared. Load it with "
+            "adata.to_memory(), or set <n_components> to skip the preparation.",
             name=name,
         )
     if batches is None:
         table = sparse.csr_matrix(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
         return table, ExpressionScaler(kind="cells", n_axes=1), None
     whole = ExpressionScaler(kind="cells", n_genes=None)
-    dense = _dense(matrix, name, "batch_key", "Use fewer genes, or no batch_key")
+    dense = _dense(matrix, name, "batch_key", "Keep fewer genes, or leave out batch_key")
     centred = _centred(whole.fit_transform(dense), batches)
     scaler = ExpressionScaler(kind="log", centre_samples=False, n_axes=1)
     return centred, scaler, whole.verdict_

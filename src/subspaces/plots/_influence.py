@@ -72,7 +72,8 @@ def _of_model(model: SubspaceClusterer, n_named: int, names: Names | None, ax: A
     if values is None:
         raise ParameterError(
             "model",
-            f"{type(model).__name__} has no influence_. Use a fitted PSC, or `pca_influence`.",
+            f"{type(model).__name__} has no influence_. Pass a fitted PSC, or the result of "
+            "pca_influence.",
         )
     names = model.record_.sample_names if names is None else names
     values, names = _drawable(values, style.check_names(names, len(values), "samples"))
@@ -85,7 +86,7 @@ def _of_model(model: SubspaceClusterer, n_named: int, names: Names | None, ax: A
             ax.scatter(place[own], values[own], s=10, linewidths=0, **style.look_of(k))
         ax.set_yscale("log")
         _name_clusters(ax, place, labels)
-        ax.set(xlabel="cluster (its samples by influence)", ylabel="squared influence")
+        ax.set(xlabel="cluster (samples ordered by influence)", ylabel="squared influence")
         ax.margins(x=0.05, y=0.12)
         if values.max() < 100 * values.min():
             style.plain_numbers(ax.yaxis)

@@ -28,7 +28,9 @@ def read_model(path: Path) -> Any:
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from error
     if not hasattr(model, "predict"):
-        raise ValueError(f"{path} is a PCA and has no clusters. Use a model.npz from subspaces fit")
+        raise ValueError(
+            f"{path} is a PCA, so it has no clusters. Give a model.npz from subspaces fit"
+        )
     return model
 
 
@@ -52,8 +54,9 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
         far = int(np.count_nonzero(ratios > FAR))
         if far > MANY * len(ratios):
             warn(
-                f"{far} of {len(ratios)} samples are more than {FAR:g} times as far from their "
-                "cluster as its members. Are the units those of the fit?"
+                f"{far} of {len(ratios)} samples are more than {FAR:g} times farther from "
+                "their cluster than its members. Check that the units are those of the first "
+                "table"
             )
     return columns
 
@@ -75,4 +78,4 @@ def marks(model: SubspaceClusterer) -> list[str]:
 def _warn_of_left_out(names: tuple[str, ...]) -> None:
     shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
     columns, are = ("1 column", "is") if len(names) == 1 else (f"{len(names)} columns", "are")
-    warn(f"{columns} that the model does not know {are} left out ({shown})")
+    warn(f"{columns} that the model does not know {are} skipped ({shown})")

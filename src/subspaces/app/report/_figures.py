@@ -183,7 +183,7 @@ def between_clusters(found: Findings, unit: str) -> Any:
         "mode": "lines",
         "line": DOTTED,
     }
-    traces = [line(ends, ends, name="as near to both", hoverinfo="skip", **dots)]
+    traces = [line(ends, ends, name="equally near to both", hoverinfo="skip", **dots)]
     for k, rows in _drawn_rows(found, drawn):
         traces.append(marks(found, k, rows, x=own[rows], y=other[rows], name=f"cluster {k}"))
     across, upright = {}, {}
@@ -242,7 +242,7 @@ def influence(found: Findings) -> Any:
 def path(values: Array, title: str) -> Any:
     """Return a figure of the objective ``values`` after each sweep; ``title`` names the y-axis."""
     steps = np.arange(1, len(values) + 1)
-    sweeps = line(steps, values, hovertemplate="sweep %{x}: %{y:.6g}<extra></extra>")
+    sweeps = line(steps, values, hovertemplate="iteration %{x}: %{y:.6g}<extra></extra>")
     return figure([sweeps], height=300, xtitle="sweep", ytitle=title, xaxis=whole_numbers(steps))
 
 

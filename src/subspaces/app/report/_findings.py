@@ -225,8 +225,8 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
     shape, fitted = samples.rows.shape, (len(model.labels_), facts.n_variables)
     if shape != fitted:
         raise ValueError(
-            f"X has shape {shape}, but the model was fitted to {fitted}. Use the same data, or "
-            "leave out X"
+            f"X has shape {shape}, but the model was fitted to a table of shape {fitted}. "
+            "Pass that table, or leave out X"
         )
     recorded = model.record_.coordinates
     if recorded is None or samples.coordinates is None:
@@ -238,8 +238,8 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
         wrong = members[(away[members] > tolerance).any(axis=1)]
         if len(wrong):
             raise ValueError(
-                f"X is not what the model was fitted to: row {wrong[0]} differs. Use the same data "
-                "in the same order, or leave out X"
+                f"X is not the table the model was fitted to: row {wrong[0]} differs. Pass "
+                "that table in the same order, or leave out X"
             )
     return samples
 
@@ -255,6 +255,6 @@ def one_each(given: Any, count: int, parameter: str) -> list[str]:
     if len(names) != count:
         things = "variables" if parameter == "variable_names" else "samples"
         raise ValueError(
-            f"{parameter} has {len(names)} entries for {count} {things}. Use one for each"
+            f"{parameter} has {len(names)} entries for {count} {things}. Pass one for each"
         )
     return names
