@@ -138,11 +138,11 @@ def test_one_cluster_has_nothing_to_compare():
 def test_other_samples_and_a_model_without_labels_are_named():
     X, _ = blobs()
     model = PSC(3, random_state=0).fit(X)
-    with pytest.raises(ValueError, match=r"X has 5 samples, .* fitted to 90. Use the data of fit"):
+    with pytest.raises(ValueError, match=r"X has 5 samples, .* fitted to 90"):
         means_or_directions(model, X[:5])
     found = means_or_directions(make_pipeline(model), X)
     assert found.conclusion == means_or_directions(model, X).conclusion
-    with pytest.raises(ValueError, match=r"PSC has no labels_. Use a fitted clusterer, or a pipe"):
+    with pytest.raises(ValueError, match=r"PSC has no labels_. Pass a fitted clusterer, or a pipe"):
         means_or_directions(PSC(3), X)
 
 

@@ -273,22 +273,22 @@ def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict
     figures: dict[str, Any] = {"chosen": chosen.n_clusters, "near": sorted(near)}
     if against is not None and not against.keeps:
         figures |= {"chosen": 1, "near": [chosen.n_clusters], "rival": chosen.n_clusters}
-        fact = "1 cluster, since one group describes the samples as well as {rival} clusters."
+        fact = "1 cluster: one group describes the samples as well as {rival} clusters do."
         advice = (use("n_clusters", chosen.n_clusters),) if against.gain > 0.0 else ()
         grade = Grade.DOUBTFUL if against.gain > 0.0 else Grade.SURE
         return Verdict("one_group", fact, figures, advice, grade=grade)
     several = "{chosen} clusters"
     if against is not None and not against.is_clear:
-        fact = f"{several}, but one group with long tails or a bend describes the samples as well."
+        fact = f"{several}, but a single group with long tails or a bend fits just as well."
         return Verdict("as_one_group", fact, figures, grade=Grade.DOUBTFUL)
     if near:
-        fact = f"{several}. {in_a_row(sorted(near))} clusters describe the samples about as well."
-        look = Advice(f"look at <n_clusters={min(near)}>, too", "n_clusters", min(near))
+        fact = f"{several}. {in_a_row(sorted(near))} clusters fit about as well."
+        look = Advice(f"also look at <n_clusters={min(near)}>", "n_clusters", min(near))
         return Verdict("as_good", fact, figures, (look,), grade=Grade.DOUBTFUL)
     if not others:
         return Verdict("alone", f"{several}. No other number was tried.", figures)
     figures |= {"rival": others[0].n_clusters, "difference": others[0].icl - chosen.icl}
-    fact = f"{several}. {{rival}} clusters come next."
+    fact = f"{several}. The second best is {{rival}} clusters."
     return Verdict("clear", fact, figures, grade=Grade.SURE)
 
 

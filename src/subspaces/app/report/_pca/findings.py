@@ -17,11 +17,14 @@ from subspaces.diagnostics import PCAComponents, PCAOutliers, pca_components, pc
 from subspaces.messages import Message, message_of
 from subspaces.named_table import MissingValues, missing_values
 from subspaces.pca.components import all_axes
+from subspaces.pca.intervals import StandardErrors, jackknife, t_intervals
 from subspaces.pca.missing import fit_pca, squared_influence
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.warning import collect_warnings
 from subspaces.subspace import PrincipalAxes
 
+# How often an interval holds the true loading.
+LEVEL = 0.95
 # Fewer samples leave nothing to tell a component from noise by.
 FEWEST_SAMPLES = 5
 
@@ -35,7 +38,7 @@ class PCAFindings:
     their shares of the variance. leverage, influence (n,): of the samples on these components.
     warned: what is doubtful; taken_for, preparation: what kind of values these
     were taken for, and what was done to them before, "" if nothing; missing: how much of the table
-    is missing, None if nothing is.
+    is missing, None if nothing is. errors: how sure the loadings are, None if values are missing.
     """
 
     components: PCAComponents
@@ -53,6 +56,20 @@ class PCAFindings:
     taken_for: str = ""
     preparation: str = ""
     missing: MissingValues | None = None
+    errors: StandardErrors | None = None
+
+    @property
+    def intervals(self) -> tuple[Array, Array, Array] | None:
+        """Low and high ends of 95 % intervals of the loadings, and p-values, (p, r) each."""
+        known = self.errors
+        if known is None:
+            return None
+        return t_intervals(self.loadings, known.loadings, known.degrees, LEVEL)
+
+    @property
+    def mixed(self) -> list[int]:
+        """The components, from 0, that may have turned into a neighbour of like variance."""
+        return [] if self.errors is None else np.flatnonzero(self.errors.mixed).tolist()
 
     @property
     def n_shown(self) -> int:
@@ -148,6 +165,7 @@ def gather_pca(
         warned=tuple(map(message_of, caught)),
         preparation="each variable divided by its standard deviation" if scale else "",
         missing=missing,
+        errors=None if missing is not None else jackknife(axes, r, affine=center),
     )
 
 
