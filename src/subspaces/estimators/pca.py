@@ -250,11 +250,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> from sklearn.datasets import load_wine
         >>> from subspaces import PCA
         >>> model = PCA(2, scale=True).fit(load_wine(as_frame=True).data)
-        >>> model.loadings().round(2).head(3)
-                    variable  component  loading   low  high  p_value  mixed
-        0            alcohol          1     0.14  0.02  0.27     0.02  False
-        1         malic_acid          1    -0.25 -0.32 -0.17     0.00  False
-        2                ash          1    -0.00 -0.12  0.12     0.97  False
+        >>> print(model.loadings().round(2).head(3).to_string(index=False))
+          variable  component  loading   low  high  p_value  mixed
+           alcohol          1     0.14  0.03  0.26     0.01  False
+        malic_acid          1    -0.25 -0.32 -0.17     0.00  False
+               ash          1    -0.00 -0.09  0.08     0.96  False
         """
         check_is_fitted(self)
         level = as_real(level, "level", above=True, high=1.0)
