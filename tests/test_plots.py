@@ -73,8 +73,8 @@ def test_results_on_a_pca_keep_the_names_of_the_samples():
     outliers, components = pca_outliers(X, 1), pca_components(X)
     assert outliers.table.index.tolist() == list(X.index)
     assert outliers.outliers.dtype.kind == components.rests_on.dtype.kind == "i"
-    assert texts(outliers.plot()) == [f"s{i}" for i in outliers.outliers]
-    assert texts(outliers.plot(names=range(30))) == [str(i) for i in outliers.outliers]
+    assert texts(plots.outliers(outliers)) == [f"s{i}" for i in outliers.outliers]
+    assert texts(plots.outliers(outliers, names=range(30))) == [str(i) for i in outliers.outliers]
     assert components.table["rests_on"].tolist() == [f"s{i}" for i in components.rests_on]
     for holes in (False, True):
         X.iloc[3, 3] = np.nan if holes else X.iloc[3, 3]
@@ -89,7 +89,7 @@ def test_the_limits_of_outliers_are_told():
     found = pca_outliers(X, 2)
     ax = plots.outliers(found)
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["does not belong", "limit (5 % beyond by chance)"]
+    assert legend == ["does not belong", "limit (level 5 %)"]
     ax.figure.draw_without_rendering()
     ticks = [label.get_text() for axis in (ax.xaxis, ax.yaxis) for label in axis.get_ticklabels()]
     assert len(ticks) >= 4
@@ -517,3 +517,15 @@ def test_loadings_of_several_components_have_a_legend(wine):
         plots.loadings(model, component=4)
     with refuses("model"):
         plots.loadings(PCA(0).fit(X))
+
+
+def test_probabilities_are_drawn_cluster_by_cluster(model, frame):
+    ax = plots.probabilities(model, n_named=2)
+    own = model.probabilities_.max(axis=1)
+    assert texts(ax) == [frame.index[i] for i in np.argsort(own, kind="stable")[:2]]
+    heights = [patch.get_data().values for patch in ax.patches]
+    for k, drawn_heights in enumerate(heights):
+        np.testing.assert_allclose(drawn_heights, np.sort(own[model.labels_ == k]))
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
+    with refuses("model"):
+        plots.probabilities(KSubspaces(2).fit(UNION.data))

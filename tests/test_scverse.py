@@ -34,6 +34,9 @@ def test_what_is_stored_is_the_model(cells, planes):
     model = PSC(2, n_components=[1, 2], random_state=0).fit(planes.data)
     assert cells.obs["psc"].tolist() == [str(k) for k in model.labels_]
     assert cells.obs["psc"].cat.categories.tolist() == ["0", "1"]
+    np.testing.assert_array_equal(cells.obsm["psc_probabilities"], model.probabilities_)
+    own = cells.obs["psc_probability"]
+    np.testing.assert_array_equal(own, model.probabilities_.max(axis=1))
     loadings = cells.varm["psc_loadings"]
     np.testing.assert_array_equal(loadings[:, :1], model.subspaces_[0].basis)
     np.testing.assert_array_equal(loadings[:, 1:], model.subspaces_[1].basis)
@@ -86,6 +89,8 @@ def test_cells_of_dask_are_read_chunk_by_chunk(cells, planes, chunk, affine):
     assert lazy.obs["psc"].tolist() == [str(k) for k in model.labels_]
     expected = np.hstack([(planes.data - f.centre) @ f.basis for f in model.subspaces_])
     np.testing.assert_allclose(np.abs(lazy.obsm["X_psc"]), np.abs(expected), atol=1e-8)
+    most = lazy.obsm["psc_probabilities"].argmax(axis=1)
+    assert lazy.obs["psc"].tolist() == [str(k) for k in most]
     assert lazy.uns["psc"]["sizes"].sum() == 200
     with refuses("n_variables"):
         scverse.psc(lazy, 2, n_variables=5)
@@ -238,7 +243,9 @@ def test_results_survive_a_file(cells, tmp_path):
         assert again.uns["psc"][name].tolist() == cells.uns["psc"][name].tolist()
     assert again.uns["psc"]["params"]["n_components"].tolist() == [1, 2]
     assert again.uns["psc"]["params"]["affine"] == np.False_
-    np.testing.assert_array_equal(again.obsm["X_psc"], cells.obsm["X_psc"])
+    for name in ("X_psc", "psc_probabilities"):
+        np.testing.assert_array_equal(again.obsm[name], cells.obsm[name])
+    np.testing.assert_array_equal(again.obs["psc_probability"], cells.obs["psc_probability"])
 
 
 def test_what_cannot_be_clustered(cells, tmp_path):

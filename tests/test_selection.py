@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from subspaces import MPPCA, PSC, KSubspaces, load
 from subspaces.core.row_order import CLEAR_Z, likeness
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.diagnostics import ambiguity, pca_components, stability
+from subspaces.diagnostics import pca_components, stability
 from subspaces.messages import Grade
 from subspaces.metrics import adjusted_rand_score
 from subspaces.selection import select_n_clusters, select_n_components, select_n_variables
@@ -313,18 +313,6 @@ def test_columns_of_unequal_noise_are_no_dimensions(criterion):
 def test_exact_press_takes_the_largest_dimension():
     found = select_n_components(PSC(3, n_init=2, random_state=0), DENSE.data, 4, criterion="exact")
     assert found.best_ == [4, 4, 4]
-
-
-def test_samples_between_clusters():
-    clear = PSC(3, n_components=[1, 2, 2], n_init=3, random_state=0).fit(DENSE.data)
-    noise = np.random.default_rng(0).normal(size=(100, 20))
-    unclear = PSC(3, n_init=3, random_state=0).fit(noise)
-    assert np.mean(ambiguity(clear, DENSE.data) > 0.8) < 0.05
-    assert np.mean(ambiguity(unclear, noise) > 0.8) > 0.3
-    for model, X in ((clear, DENSE.data), (unclear, noise)):
-        assert np.all((ambiguity(model, X) >= 0) & (ambiguity(model, X) <= 1))
-    with pytest.raises(ValueError, match="only one cluster"):
-        ambiguity(PSC(1).fit(noise), noise)
 
 
 def test_margin_between_starts():

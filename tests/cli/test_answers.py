@@ -273,6 +273,9 @@ def test_variables_of_unlike_scale_are_scaled_to_be_clustered_and_told_for_a_pca
     assert by_rule.out == scaled.out != raw.out
     assert "--no-scale" in by_rule.err
     assert "--no-scale" not in scaled.err + raw.err
+    asked = ["compare", tmp_path / "t.csv", "--methods", "PSC", "--clusters", 2, "--json"]
+    for option in ("--scale", "--no-scale"):
+        assert not run(*asked, option).document["warnings"]["PSC"]
     asked = ["influence", tmp_path / "t.csv", "--dims", 1]
     assert "Use --scale" in run(*asked).err
     assert "Use --scale" not in run(*asked, "--scale").err + run(*asked, "--no-scale").err

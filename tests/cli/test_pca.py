@@ -96,14 +96,13 @@ def test_samples_have_the_numbers_of_the_diagnostics(done):
     folder, _ = done
     samples = columns_of(folder / "samples.csv")
     assert list(samples) == [
-        "sample", "class", "influence", "leave_one_out_error", "leverage", "t2", "t2_left_out",
-        "q", "q_left_out", "outlier",
+        "sample", "class", "influence", "leave_one_out_error", "leverage", "t2", "q",
+        "outlier",
     ]  # fmt: skip
     drives, out = pca_influence(simulated(), 3, center=True), pca_outliers(simulated(), 3)
     for name, values in (
         ("influence", drives.influence), ("leave_one_out_error", drives.loo_error),
-        ("leverage", drives.leverage), ("t2", out.t2), ("t2_left_out", out.t2_left_out),
-        ("q", out.q), ("q_left_out", out.q_left_out),
+        ("leverage", drives.leverage), ("t2", out.t2), ("q", out.q),
     ):  # fmt: skip
         np.testing.assert_allclose(numbers(samples, name)[:, 0], values, rtol=1e-5)
     is_out = [str(word) == "yes" for word in samples["outlier"]]
@@ -211,7 +210,7 @@ def test_no_component_is_said_plainly(run, noise, tmp_path):
     X = pd.read_csv(noise, index_col=0).to_numpy()
     others = (X.sum(axis=0) - X) / (len(X) - 1)
     from_mean = ((X - others) ** 2).sum(axis=1)
-    np.testing.assert_allclose(numbers(samples, "q_left_out")[:, 0], from_mean, rtol=1e-5)
+    np.testing.assert_allclose(numbers(samples, "leave_one_out_error")[:, 0], from_mean, rtol=1e-5)
     ended = run("pca", noise, "--no-page", "--dims", 2, "--force", "--out", tmp_path / "r")
     assert list(columns_of(tmp_path / "r" / "scores.csv")) == ["sample", "PC1", "PC2"]
     assert "No component is stronger than noise" in ended.out

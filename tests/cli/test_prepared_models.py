@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from subspaces import load
-from subspaces.diagnostics import ambiguity, stability
+from subspaces.diagnostics import stability
 from subspaces.runtime import model_file
 from tests.warned import warns
 
@@ -78,10 +78,14 @@ def test_raw_samples_get_the_clusters_that_the_command_gives_them(run, wine, tmp
     with (tmp_path / "r" / "labels.csv").open() as file:
         written = list(csv.DictReader(file))
     assert [int(row["cluster"]) for row in written] == model.labels_.tolist()
-    if "ambiguity" in written[0]:
-        kept = [float(row["ambiguity"]) for row in written]
-        np.testing.assert_allclose(kept, answer["ambiguity"], rtol=1e-4)
-        np.testing.assert_allclose(kept, ambiguity(model, wine), rtol=1e-4)
+    if "probability" in written[0]:
+        rows = np.arange(len(found))
+        kept = [float(row["probability"]) for row in written]
+        np.testing.assert_allclose(kept, model.probabilities_[rows, model.labels_], atol=1e-6)
+        new = model.predict_proba(wine)
+        np.testing.assert_allclose(answer["probability"], new[rows, found], atol=1e-6)
+        second = np.argsort(-new, axis=1, kind="stable")[:, 1]
+        assert second.tolist() == answer["second_cluster"].tolist()
 
 
 def test_the_expression_preset_goes_with_the_model(run, genes, tmp_path):

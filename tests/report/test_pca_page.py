@@ -204,13 +204,13 @@ def test_samples_are_drawn_by_class_and_those_that_are_out_are_ringed(page, wine
 def test_who_does_not_belong_is_drawn_by_distances(page, wine):
     known = gather_pca(wine[0], scale=True).outliers
     figure = figures_of(page)["limits"]
-    for axis, squares in (("x", known.t2_left_out), ("y", known.q_left_out)):
+    for axis, squares in (("x", known.t2), ("y", known.q)):
         drawn = [value for trace in figure["data"][:2] for value in numbers(trace[axis])]
         np.testing.assert_allclose(np.sort(drawn), np.sort(np.sqrt(squares)), rtol=1e-5)
         assert figure["layout"][f"{axis}axis"]["type"] == "linear"
     across, upwards = figure["layout"]["shapes"]
-    assert across["y0"] == pytest.approx(np.sqrt(known.q_left_out_limit))
-    assert upwards["x0"] == pytest.approx(np.sqrt(known.t2_left_out_limit))
+    assert across["y0"] == pytest.approx(np.sqrt(known.q_limit))
+    assert upwards["x0"] == pytest.approx(np.sqrt(known.t2_limit))
     X = factors(60, 12, 2)
     X[0] += 1000 * np.random.default_rng(0).normal(size=12)
     assert figures_of(render_pca(X))["limits"]["layout"]["yaxis"]["type"] == "log"
@@ -270,7 +270,7 @@ def test_one_component_is_drawn_against_the_distance():
     assert figure["layout"]["yaxis"]["title"]["text"] == "distance from the component"
     found = gather_pca(X)
     np.testing.assert_allclose(
-        numbers(figure["data"][0]["y"]), np.sqrt(found.outliers.q), rtol=1e-5
+        numbers(figure["data"][0]["y"]), np.sqrt(found.outliers.error), rtol=1e-5
     )
     assert figures_of(page)["loadings"]["data"][0]["type"] == "bar"
 

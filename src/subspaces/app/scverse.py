@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 
 from subspaces._types import AnnData, Array, Auto, Codes, Mask, NoiseKind, PerCluster, Seed, Sparse
 from subspaces.app.recipes import ExpressionScaler, single_cell
-from subspaces.core.array import is_dask
+from subspaces.core.array import in_main_memory, is_dask
 from subspaces.core.partition import sizes
 from subspaces.data.kinds import FEW_ROWS
 from subspaces.diagnostics import PCAComponents
@@ -25,6 +25,7 @@ from subspaces.diagnostics import pca_components as components_of
 from subspaces.estimators import PSC
 from subspaces.expression_values import counts_hint
 from subspaces.messages import ParameterError, ParameterTypeError
+from subspaces.psc.probabilities import with_largest
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_count, check_options
 from subspaces.runtime.serialise import is_serialisable
@@ -92,6 +93,8 @@ def psc(
         The copy, or None. With ``key_added="psc"`` there are
 
         - ``obs["psc"]``: the cluster of each cell, a categorical of "0", "1", ...;
+        - ``obs["psc_probability"]``: how probable this cluster is for the cell, and
+          ``obsm["psc_probabilities"]``: how probable each cluster is, cells x clusters;
         - ``obsm["X_psc"]``: the coordinates of each cell in every cluster's subspace, side by
           side, so that ``scanpy.pl.embedding(adata, "psc", color="psc")`` shows the clusters as
           arms along their own axes; for mean profiles, along the axes that the recipe kept;
@@ -408,20 +411,21 @@ def _of_mean_profiles(
         asis = ExpressionScaler(kind="log", centre_samples=False, n_genes=None)
         k, words = _number(n_clusters, asis, points, settings)
         model = PSC(**{**settings, "n_clusters": k}).fit(points)
-        return _basic_entries(model, key, source, **words)
+        return _basic_entries(model, points, key, source, **words)
     matrix, scaler, done = _recipe_input(adata, source["layer"], batches)
     k, words = _number(n_clusters, scaler, matrix, settings)
     points = scaler.set_params(n_axes=k).fit(matrix).project(matrix)
     model = PSC(**{**settings, "n_clusters": k}).fit(points)
-    entries = _basic_entries(model, key, source, preparation=done or scaler.verdict_, **words)
+    words = {"preparation": done or scaler.verdict_, **words}
+    entries = _basic_entries(model, points, key, source, **words)
     axes: Any = scaler.axes_
     centres = np.full((adata.n_vars, len(model.subspaces_)), np.nan)
     centres[scaler.genes_] = np.transpose([f.centre @ axes for f in model.subspaces_])
     loadings = np.zeros((adata.n_vars, points.shape[1]))
     loadings[scaler.genes_] = axes.T
+    entries["obsm"][f"X_{key}"] = points
     return {
         **entries,
-        "obsm": {f"X_{key}": points},
         "varm": {f"{key}_loadings": loadings, f"{key}_centres": centres},
     }
 
@@ -470,9 +474,9 @@ def _of_subspaces(
     model: PSC, matrix: Array | Sparse, key: str, source: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """Return what to store of a model of subspaces: labels, coordinates, loadings, parameters."""
-    entries = _basic_entries(model, key, source)
+    entries = _basic_entries(model, matrix, key, source)
     whole = np.asarray(model.impute(matrix)) if model.missing_share_ else matrix
-    entries["obsm"] = {f"X_{key}": _coordinates(whole, model.subspaces_)}
+    entries["obsm"][f"X_{key}"] = _coordinates(whole, model.subspaces_)
     if source["use_rep"] is None:
         loadings = np.hstack([subspace.basis for subspace in model.subspaces_])
         entries["varm"] = {f"{key}_loadings": loadings}
@@ -483,13 +487,19 @@ def _of_subspaces(
 
 
 def _basic_entries(
-    model: PSC, key: str, source: dict[str, Any], **sentences: str
+    model: PSC, matrix: Array | Sparse, key: str, source: dict[str, Any], **sentences: str
 ) -> dict[str, dict[str, Any]]:
-    """Return the entries of ``obs`` and ``uns`` that every model has, and sentences on it."""
+    """Return the entries of ``obs``, ``obsm`` and ``uns`` that every model has, and sentences.
+
+    matrix (n, p): the samples of fit.
+    """
     import pandas as pd
 
     names = [str(k) for k in range(len(model.subspaces_))]
     labels = np.asarray(model.labels_)
+    p: Array | None = getattr(model, "probabilities_", None)
+    if p is None:  # samples that were read in passes
+        p = with_largest(in_main_memory(model.predict_proba(matrix)), labels)
     facts = {
         "params": _storable({**model.get_params(), **source}),
         "objective": model.objective_,
@@ -501,7 +511,11 @@ def _basic_entries(
         **sentences,
     }
     return {
-        "obs": {key: pd.Categorical.from_codes(labels, categories=names)},
+        "obs": {
+            key: pd.Categorical.from_codes(labels, categories=names),
+            f"{key}_probability": p[np.arange(len(labels)), labels],
+        },
+        "obsm": {f"{key}_probabilities": p},
         "uns": {key: facts},
     }
 

@@ -1,10 +1,12 @@
 """Numbers of clusters and their dimensions, checked against the data."""
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
 
+from subspaces._types import Array
 from subspaces.core import partition
 from subspaces.messages import FEWER_CLUSTERS, SMALLER_DIMENSION, Advice, ParameterError
 from subspaces.runtime.parameters import as_count
@@ -72,6 +74,16 @@ def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True)
         smaller = FEWER_CLUSTERS, SMALLER_DIMENSION
         raise ParameterError("n_clusters", fact, *smaller, value=asked.n_clusters, n=n)
     return dimensions
+
+
+def check_enough(weights: Array, dimensions: Sequence[int]) -> None:
+    """Raise an error if fewer weights (n,) are positive than clusters of dimensions (K,) need."""
+    needed = max(sum(map(partition.smallest_size, dimensions)), 2)
+    positive = int(np.count_nonzero(weights))
+    if positive < needed:
+        fact = f"<sample_weight> is positive for {{n:#sample}}, but {needed} are needed."
+        smaller = FEWER_CLUSTERS, SMALLER_DIMENSION
+        raise ParameterError("sample_weight", fact, *smaller, n=positive)
 
 
 def check_rank(rank: int, largest: int, affine: bool, X: Any = None) -> None:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from subspaces._types import Array, Data, Frame, Mask
-from subspaces.core.array import is_dask, is_foreign
+from subspaces.core.array import is_dask, is_foreign, to_host
 from subspaces.data.survey import Survey
 from subspaces.messages import FILL, Advice, DataWarning, ParameterError, ParameterTypeError
 from subspaces.runtime.warning import doubt
@@ -80,6 +80,34 @@ def as_matrix(
         raise ParameterError(name, fact, n=len(matrix))
     _check_values(matrix, name, X, missing=missing, empty_columns=empty_columns)
     return matrix
+
+
+def as_weights(sample_weight: Any, n_samples: int) -> Array | None:
+    """Return the weights (n,) of the samples; None if all are one. One number stands for all.
+
+    Raise an error unless there is one weight per sample, none negative, and some positive.
+    """
+    name = "sample_weight"
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(to_host(sample_weight), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        fact = f"<{name}> has entries that are not numbers. Use one number per sample."
+        raise ParameterTypeError(name, fact) from error
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        fact = f"<{name}> has shape {weights.shape} for {{n:#sample}}. Use one number per sample."
+        raise ParameterError(name, fact, n=n_samples)
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if len(wrong):
+        fact = f"<{name}> has the value {{value}} at row {{row}}. Use finite numbers from 0 up."
+        raise ParameterError(name, fact, value=float(weights[wrong[0]]), row=int(wrong[0]))
+    if not weights.any():
+        fact = f"<{name}> is zero for all samples, so there is nothing to fit."
+        raise ParameterError(name, fact, Advice("give some samples a positive weight", name))
+    return None if np.all(weights == 1.0) else weights
 
 
 def _not_two_dimensions(n_dimensions: int, name: str) -> str:

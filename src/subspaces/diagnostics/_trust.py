@@ -21,7 +21,6 @@ from subspaces._types import (
 )
 from subspaces.data.validation import count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces
-from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
 from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID, learned, random_halves
@@ -29,6 +28,7 @@ from subspaces.messages import Advice, DataWarning, Grade, ParameterError, Verdi
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.psc.auto import cuts_a_continuum
 from subspaces.psc.choice import is_rather_one
+from subspaces.psc.doubts import differ_in_units
 from subspaces.psc.result import Clusters
 from subspaces.psc.settings import is_auto
 from subspaces.runtime.parameters import as_count, as_real
@@ -62,8 +62,8 @@ LOOK_AT_SAMPLES = (Advice("try another number of clusters, and plot the samples 
 # How far halves agree: the grade, its word, what they do, and what to try.
 STABILITY: dict[str, tuple[Grade, str, str, tuple[Advice, ...]]] = {
     "solid": (Grade.SURE, "Solid", "give nearly the same clusters", ()),
-    "in_part": (Grade.DOUBTFUL, "Doubtful", "give similar clusters in part", (*TRY, SCALE)),
-    "noise_like": (Grade.NO, "Noise-like", "give different clusters", (*TRY, SCALE)),
+    "in_part": (Grade.DOUBTFUL, "Doubtful", "give partly the same clusters", TRY),
+    "noise_like": (Grade.NO, "Noise-like", "give different clusters", TRY),
 }
 # What describes the samples as well as clusters on which halves agree.
 INSTEAD = {
@@ -191,7 +191,7 @@ def stability(
     matrix = samples_of(estimator, X, min_samples=4).rows
     warn_of_copies(matrix)
     compared = (getattr(estimator, "selection_", None) or {}).get("against_one") is not None
-    estimator = _for_halves(estimator) if hasattr(estimator, "labels_") else estimator
+    estimator = for_halves(estimator) if hasattr(estimator, "labels_") else estimator
     n_resamples = as_count(n_resamples, "n_resamples", low=1)
     budget = np.inf if budget_s is None else as_real(budget_s, "budget_s", low=0.0)
     random = check_random_state(random_state)
@@ -199,7 +199,7 @@ def stability(
     by_means: list[float] = []
     same, rare = np.zeros(len(matrix)), np.zeros(matrix.shape[1], dtype=bool)
     for halves in random_halves(len(matrix), n_resamples, random, budget):
-        absent = _absent_in_a_half(matrix, halves)
+        absent = absent_in_a_half(matrix, halves)
         rare |= absent
         rows = matrix[:, ~absent] if absent.any() else matrix
         both = [learned(estimator, rows, half)[0] for half in halves]
@@ -241,7 +241,7 @@ def stability(
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, conclusion)
 
 
-def _for_halves(model: Any) -> Any:
+def for_halves(model: Any) -> Any:
     """Return an unfitted copy of a fitted model with the numbers that it chose.
 
     Dimensions stay open up to the largest, so that a half is fitted as all samples were. A search
@@ -258,7 +258,7 @@ def _for_halves(model: Any) -> Any:
     return chosen.set_params(n_components="auto", max_components=largest)
 
 
-def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
+def absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     """Return which variables (p,) have no value in one half: that half knows nothing of them.
 
     Marginal over a variable that nobody observed, a density is the one without it, so that both
@@ -321,6 +321,8 @@ def verdict_on_stability(
     grade, word, agree, advice = STABILITY[code]
     if instead:
         grade, word = Grade.DOUBTFUL, "Doubtful"
+    if advice and differ_in_units(matrix):
+        advice = (*advice, SCALE)
     numbers = "{agreement:.2f} over {splits:#split}"
     fact = f"{word}: {HALVES} {agree} (mean agreement {numbers}, 1 is perfect)."
     steadier = measured["k_means"] > measured["agreement"] + STEADIER
@@ -349,12 +351,13 @@ def _verdict_on_copies(distinct: int, n_clusters: int) -> Verdict:
 
 def _ways_to_see_one(matrix: Array) -> tuple[Advice, ...]:
     """Return how to see whether samples are one cluster, by a way that missing values allow."""
+    scale = (SCALE,) if differ_in_units(matrix) else ()
     auto = "try <n_clusters='auto'>"
     if not is_mostly_whole(matrix):
-        return SCALE, Advice("compare other numbers of clusters")
+        return *scale, Advice("compare other numbers of clusters")
     if np.isnan(matrix).any():
         auto += " on variables without missing values"
-    return SCALE, Advice(auto, "n_clusters", "auto")
+    return *scale, Advice(auto, "n_clusters", "auto")
 
 
 def _ways_by_means(estimator: Estimator) -> tuple[Advice, ...]:
@@ -480,43 +483,3 @@ def _verdict_on_means(agreement: float) -> Verdict:
     another = (Advice("try another number of clusters"),)
     advice = () if grade is Grade.SURE else another
     return Verdict("means", fact, {"agreement": agreement}, advice, grade=grade)
-
-
-def ambiguity(model: SubspaceClusterer, X: Data) -> Array:
-    """How nearly each sample sits between two clusters: 0 clearly in one, 1 exactly between.
-
-    The best score under a cluster over the second best; for a likelihood, the ratio of the two
-    densities. It tells samples apart, not good clusterings from bad ones. Use `stability` for that.
-
-    Parameters
-    ----------
-    model : fitted PSC or KSubspaces
-        With at least two clusters.
-    X : array-like of shape (n, p)
-        Samples in rows.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> from subspaces import PSC
-    >>> from subspaces.datasets import make_scenario
-    >>> from subspaces.diagnostics import ambiguity
-    >>> planes = make_scenario("c", noise=0.02, n_features=20, random_state=0)
-    >>> model = PSC(2, n_components=2, random_state=0).fit(planes.data)
-    >>> bool((ambiguity(model, planes.data) > 0.8).mean() < 0.05)
-    True
-    """
-    scores = np.asarray(model.transform(X))
-    if scores.shape[1] < 2:
-        raise ParameterError(
-            "model",
-            "The model has only one cluster, so no sample can lie between clusters. Fit "
-            "two or more.",
-        )
-    best, second = np.partition(scores, 1, axis=1)[:, :2].T
-    if getattr(model, "scores_are_likelihoods_", False):
-        return np.exp(best - second)
-    return np.divide(best, second, out=np.ones_like(best), where=second > 0)

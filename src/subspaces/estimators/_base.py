@@ -39,6 +39,7 @@ from subspaces.data.kinds import (
 from subspaces.data.validation import (
     as_matrix,
     as_table_to_fit,
+    as_weights,
     check_squares,
     check_survey,
     count_distinct_rows,
@@ -144,6 +145,8 @@ class SubspaceClusterer(
     _home: Any = None
     # The share of the cells of fit that were missing.
     missing_share_: float = 0.0
+    # What the samples of fit count; None if all count one.
+    _weights: Annotated[Array, "n"] | None = None
     # Numbers of observed cells of each cluster and variable, if some are missing.
     _observed: Annotated[Array, "K", "p"] | None = None
 
@@ -160,7 +163,7 @@ class SubspaceClusterer(
         y : ignored
             For compatibility.
         **unknown
-            Refused: samples have no weights, and a fit takes nothing else.
+            Refused. `PSC`, `KSubspaces` and `MPPCA` take ``sample_weight``.
 
         Returns
         -------
@@ -168,21 +171,28 @@ class SubspaceClusterer(
             The fitted estimator.
         """
         self._refuse(unknown)
+        return self._fit_at_once(X)
+
+    def _fit_at_once(self, X: Any, sample_weight: Any = None) -> Self:
+        """Fit a draft, and take its fitted attributes once it has succeeded."""
         draft, raised = draft_of(self), list[Warning]()
         try:
             with collect_warnings() as raised:
-                draft._fit_and_record(X, raised)
+                draft._fit_and_record(X, sample_weight, raised)
         finally:
             for warning in shown(raised):
                 warn(warning)
         take_fit(self, draft)
         return self
 
-    def _fit_and_record(self, X: Any, raised: Sequence[Warning]) -> None:
+    def _fit_and_record(self, X: Any, sample_weight: Any, raised: Sequence[Warning]) -> None:
         """Fit X and set all fitted attributes; raised: collects the warnings of the fit."""
         began = perf_counter()
         rows = self._validate(X)
-        self._fit_with_callbacks(X, rows)
+        weights = as_weights(sample_weight, rows.shape[0])
+        self._fit_with_callbacks(X, rows, weights)
+        if weights is not None:
+            self._weights = weights
         if isinstance(rows, np.ndarray):
             whole = NewRows(self, rows).imputed() if self.missing_share_ else rows
             self.labels_ = self.labels_.astype(np.int32, copy=False)
@@ -216,9 +226,11 @@ class SubspaceClusterer(
     def _refuse(self, unknown: Iterable[str]) -> None:
         """Raise TypeError that names an argument of `fit` beyond X and y, if there is one."""
         for name in unknown:
-            why = ", because all samples count the same" if name == "sample_weight" else ""
+            advice = "Leave it out."
+            if name == "sample_weight":
+                advice = "Use PSC, KSubspaces or MPPCA to weight samples."
             raise ParameterTypeError(
-                name, f"{type(self).__name__}.fit does not accept {name}{why}. Leave it out."
+                name, f"{type(self).__name__}.fit does not accept {name}. {advice}"
             )
 
     def predict(self, X: Any) -> Any:
@@ -294,7 +306,7 @@ class SubspaceClusterer(
 
         Higher is better, as model selection in scikit-learn expects it. Squared errors fall with
         every further dimension or cluster, on new samples, too: to choose among those, use
-        ``PSC(criterion="likelihood")``, or `subspaces.selection`. Samples with missing cells count
+        `metrics.likelihood_scorer`, or `subspaces.selection`. Samples with missing cells count
         as `transform` scores them.
 
         Parameters
@@ -489,9 +501,14 @@ class SubspaceClusterer(
         model_file.write(path, saved)
 
     @progress.managed
-    def _fit_with_callbacks(self, X: Any, rows: Array | SurveyedBlocks) -> None:
+    def _fit_with_callbacks(
+        self, X: Any, rows: Array | SurveyedBlocks, weights: Array | None
+    ) -> None:
         progress.begin(self, X)
-        self._fit(rows)
+        if weights is None:
+            self._fit(rows)
+        else:
+            self._fit_weighted(rows, weights)
         if self._verbosity and "fit_" in vars(self) and self.fit_.course is not None:
             print(f"[{type(self).__name__}] best: {self.fit_.course.start}")  # noqa: T201
         progress.end(self, X)
@@ -511,6 +528,10 @@ class SubspaceClusterer(
 
     def _fit(self, X: Any) -> None:
         """Fit checked data: set ``labels_`` and the other attributes."""
+        raise NotImplementedError
+
+    def _fit_weighted(self, X: Any, weights: Array) -> None:
+        """As `_fit`, if the method takes weights (n,) of the samples, some of them not one."""
         raise NotImplementedError
 
     def _scores(self, X: Array) -> Array:
@@ -718,7 +739,7 @@ class SubspaceClusterer(
         if "cluster_means_" in vars(self):
             return
         holes = np.isnan(rows) if self.missing_share_ else None
-        clusters = Partition(self.labels_, self._n_features_out)
+        clusters = Partition(self.labels_, self._n_features_out, self._weights)
         self.cluster_means_, self.within_std_ = means_and_spread(whole, clusters, holes)
         if holes is not None:
             self._observed = clusters.indicator.T @ ~holes
@@ -743,7 +764,8 @@ class SubspaceClusterer(
                 "Call fit, or set <by='axes'>.",
             )
         if isinstance(self.labels_, np.ndarray):
-            sizes = Partition(self.labels_, self._n_features_out).sizes.astype(float)
+            clusters = Partition(self.labels_, self._n_features_out, self._weights)
+            sizes = clusters.sizes.astype(float)
         else:
             sizes = self.fit_.sizes
         means, within_std = to_host(self.cluster_means_), to_host(self.within_std_)

@@ -1,6 +1,7 @@
 """`PCA`: principal component analysis that says how sure it is."""
 
 import os
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Annotated, Any, Self, get_args
 
@@ -10,11 +11,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from subspaces._types import Array, Auto, Data, Indices, Rotation, Seed
-from subspaces.data.validation import as_matrix, check_squares, row_names
+from subspaces.data.validation import as_matrix, check_squares, has_holes, row_names
 from subspaces.estimators._fitted_state import fitted_state
 from subspaces.messages import Advice, ParameterError, shown
 from subspaces.pca.choice import PCAComponents
 from subspaces.pca.fit import PCAFit, checked_number, fit
+from subspaces.pca.outliers import PCAOutliers, checked_level, outliers_of
 from subspaces.pca.press import PCAInfluence
 from subspaces.pca.table import varying_table
 from subspaces.runtime import model_file
@@ -51,7 +53,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     rotation : {"varimax"} or None, default None
         How to turn the components within their subspace.
     robust : bool, default False
-        Whether samples that do not belong are kept from turning the axes.
+        Whether `outliers` judges samples by the PCA of those that belong, so that many outliers of
+        one kind do not hide each other. To fit without them, use ``sample_weight``.
     random_state : int, RandomState or None
         Seed of the values that ``choice_`` leaves out of large tables. Nothing else is random.
 
@@ -267,21 +270,31 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         frame |= {c: table.T.ravel() for c, table in zip(columns, loadings, strict=True)}
         return pd.DataFrame(frame | {"mixed": np.repeat(found.standard_errors.mixed, p)})
 
-    def outliers(self, X: Data | None = None, level: float = 0.05) -> Any:
+    def outliers(self, X: Data | None = None, level: float = 0.05) -> PCAOutliers:
         """Samples that do not belong: far out within the components, or far from them.
 
         Parameters
         ----------
-        X : array-like of shape (n, p), optional
-            New samples; by default those of `fit`, each left out in turn.
+        X : array-like of shape (m, p), optional
+            New samples, without missing values; by default those of `fit`, each left out in turn.
         level : float, default 0.05
-            Share of false alarms among those that are found.
+            The chance that a table without outliers has a sample beyond the limits.
 
         Returns
         -------
         PCAOutliers
+            ``.is_outlier``, ``.t2`` and ``.q`` with their limits, ``.contributions(sample)``,
+            ``.verdict``, ``.table`` and ``.plot()``.
         """
-        raise NotImplementedError
+        check_is_fitted(self)
+        found, level = self.fit_.members(checked_level(level), robust=self.robust), float(level)
+        if X is None:
+            return outliers_of(found, level, self.fit_.sample_names, self.fit_.variables)
+        rows = self._prepared(X)
+        if has_holes(rows):
+            fact = "<X> has missing values, but new samples need every value."
+            raise ParameterError("X", fact, Advice("fill them with impute first"))
+        return outliers_of(replace(found, new=rows), level, row_names(X), self.fit_.variables)
 
     def transform(self, X: Data) -> Array:
         """Scores of samples on the components.

@@ -27,6 +27,7 @@ from subspaces.pca.choice import PCAComponents, choice_of
 from subspaces.pca.components import Components
 from subspaces.pca.intervals import StandardErrors, jackknife, t_intervals
 from subspaces.pca.missing import fit_pca, warn_of_low_values
+from subspaces.pca.outliers import Members, judge_samples
 from subspaces.pca.press import PCAInfluence, incomplete_influence, influence_of
 from subspaces.pca.rotation import rotated
 from subspaces.pca.table import VaryingTable
@@ -163,6 +164,19 @@ class PCAFit:
         table = self.table
         held = np.where(table.observed == 0, np.nan, table.rows)
         return incomplete_influence(held, self.n_components, self.sample_names, center=self.center)
+
+    def members(self, level: float, *, robust: bool) -> Members:
+        """Return the samples as they are judged, by a PCA of all or of those that belong."""
+        if self.weights is not None:
+            fact = "A PCA with <sample_weight> does not tell outliers."
+            raise ParameterError("sample_weight", fact, Advice("fit it without weights"))
+        holes = None
+        if self.observed is not None:
+            holes = np.zeros((self.n_samples, len(self.mean)), dtype=bool)
+            holes[:, self.table.varies] = self.observed == 0
+        return judge_samples(
+            self.all_axes, self.n_components, level, holes, center=self.center, robust=robust
+        )
 
     @cached_property
     def standard_errors(self) -> StandardErrors:

@@ -1,7 +1,7 @@
 """Helpers that all figures use: size, colours, markers, heat maps, names beside points."""
 
 import unicodedata
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -53,6 +53,19 @@ def canvas(ax: Axes | Sequence[Axes] | None, **options: Any) -> Iterator[Any]:
 
     with plt.rc_context(PAPER):
         yield plt.subplots(layout="constrained", **{"figsize": (COLUMN, 2.6), **options})[1]
+
+
+def pair(ax: Sequence[Axes] | None, function: str) -> tuple[Any, Any] | None:
+    """Return ``ax`` as two Axes, or None; raise TypeError or ValueError if it is no pair."""
+    if ax is None:
+        return None
+    message = f"{function} draws two panels: pass ax=(first, second)"
+    if not isinstance(ax, Iterable):
+        raise TypeError(message)
+    both = tuple(ax)
+    if len(both) != 2:
+        raise ValueError(f"{message}, not {len(both)} Axes")
+    return both
 
 
 @contextmanager

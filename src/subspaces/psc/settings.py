@@ -135,10 +135,13 @@ def check(settings: Settings) -> None:
         raise ParameterError("criterion", fact, advice, value=settings.criterion)
 
 
-def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
+def pose(
+    settings: Settings, X: Any, rows: Rows | None = None, weights: Array | None = None
+) -> Problem:
     """Return the `Problem` that the sweeps solve for X (n, p): rows, dimensions and criterion.
 
-    rows: X as `centred_rows` returns it; None where that is still to be computed. Warn where a
+    rows: X as `centred_rows` returns it; None where that is still to be computed. weights (n,): of
+    the rows, positive, None if all count one. Warn where a
     dimension equals the rank of X, and where "distance" is to compare unequal dimensions.
     """
     if settings.measures and settings.n_clusters == X.shape[0] > 1:
@@ -150,7 +153,8 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
     affine, sparsity = bool(settings.affine), _sparsity(settings, X)
     dimensions = dimensions_of(settings, X, low=0 if affine else 1)
     if rows is None:
-        rows = centred_rows(X, affine, len(dimensions), sparse=sparsity is not None)
+        sparse = sparsity is not None
+        rows = centred_rows(X, affine, len(dimensions), weights, sparse=sparse)
     check_rank(rows.rank, max(dimensions), affine, X)
     problem = Problem(rows, dimensions, settings.criterion, affine, sparsity)
     if not problem.identified and problem.n_clusters > 1:

@@ -8,7 +8,7 @@ import numpy as np
 from subspaces.app.cli._outputs import settle
 from subspaces.app.cli._results import sample_columns
 from subspaces.app.cli._say import warn
-from subspaces.estimators import load
+from subspaces.estimators import PSC, load
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import samples_of
 from subspaces.named_table import Table
@@ -35,7 +35,7 @@ def read_model(path: Path) -> Any:
 
 
 def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[Any]]:
-    """Return columns with each sample's name, predicted cluster, class, ambiguity and distance.
+    """Return columns with each sample's name, predicted cluster, class, probability and distance.
 
     The distance is that from the cluster, compared with its members' median one.
 
@@ -46,7 +46,8 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
     if names is not None and table.left_out:
         _warn_of_left_out(table.left_out)
     labels = model.predict(X)
-    columns = sample_columns(model, table, X, labels)
+    known = model.predict_proba(X) if isinstance(model, PSC) else None
+    columns = sample_columns(table, labels, known)
     ratios = samples_of(model, X).distance_ratios(labels)
     if ratios is not None:
         columns["distance_ratio"] = ratios.round(3).tolist()

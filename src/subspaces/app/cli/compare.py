@@ -88,13 +88,14 @@ def compare(
             random_state=shape.seed,
             progress=step,
         )
+    settled = () if values.scale is None else ("scale",)
+    warned = {name: Said((), said, settled).lines for name, said in found.warned.items()}
     if as_document:
         errors = {name: in_options(said) for name, said in found.failed.items()}
         columns = {**found.columns, "error": [errors.get(name, "") for name in found.warned]}
-        warnings = {name: list(map(in_options, said)) for name, said in found.warned.items()}
-        say_json({"data": str(source.data), "table": columns, "warnings": warnings})
+        say_json({"data": str(source.data), "table": columns, "warnings": warned})
     else:
-        _show(found)
+        _show(found, warned)
     if not found.labels:
         raise typer.Exit(1)
 
@@ -106,7 +107,7 @@ def _methods(text: str) -> list[str]:
     return [options.method_named(name, "--methods") for name in names]
 
 
-def _show(found: "Comparison") -> None:
+def _show(found: "Comparison", warned: dict[str, list[str]]) -> None:
     """Print a table with one row per method, best agreement first; then errors and warnings."""
     columns = found.columns
     measures = [name for name in MEASURES if name in columns]
@@ -120,9 +121,9 @@ def _show(found: "Comparison") -> None:
     say_table(headings, rows, numbers=range(1, len(headings)))
     for name, message in found.failed.items():
         note(f"{name} failed: {in_options(message)}")
-    for name, messages in found.warned.items():
-        for message in messages:
-            note(f"{name} warns: {in_options(message)}")
+    for name, lines in warned.items():
+        for line in lines:
+            note(f"{name} warns: {line}")
 
 
 def _shown(measure: str, value: float) -> str:

@@ -176,7 +176,7 @@ def render_pca(
     scale : bool, default False
         Whether each variable is divided by its standard deviation first.
     level : float, default 0.05
-        Level of the limits and false discovery rate of the outliers, as in
+        The chance that a table without outliers has a sample beyond the limits, as in
         `subspaces.diagnostics.pca_outliers`.
     max_components : int, optional
         Most components to count, as in `subspaces.diagnostics.pca_components`.

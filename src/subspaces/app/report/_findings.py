@@ -17,8 +17,7 @@ from subspaces.subspace import Subspace
 
 # Keeps a share of nothing at 0 rather than nan: less than any sum of squares that counts.
 TINY = 1e-300
-# A sample whose ambiguity (0 to 1, as `diagnostics.ambiguity` measures it) is above this sits
-# between two clusters.
+# A sample that is this near to another cluster, 1 being as near as to its own, sits between two.
 BETWEEN = 0.8
 
 
@@ -88,8 +87,8 @@ class Findings:
     """All that the report shows of a model, except stability and selection, which callers add.
 
     common: the weights that all clusters share, for a method without subspaces, else None;
-    influence (n,): None where the model has none; likelihoods: whether scores are minus log
-    densities; missing: how much of X is missing, None if nothing.
+    influence (n,), probabilities (n, K): None where the model has none; likelihoods: whether scores
+    are minus log densities; missing: how much of X is missing, None if nothing.
     """
 
     model: Any
@@ -103,6 +102,7 @@ class Findings:
     influence: Array | None
     likelihoods: bool
     missing: MissingValues | None
+    probabilities: Array | None
 
     @property
     def known(self) -> tuple[list[str], Indices]:
@@ -160,6 +160,7 @@ def gather(
         influence=getattr(model, "influence_", None),
         likelihoods=likelihoods,
         missing=None if samples is None else missing_values(samples.rows),
+        probabilities=getattr(model, "probabilities_", None),
     )
 
 

@@ -12,7 +12,25 @@ from subspaces.metrics import adjusted_rand_score, matched_accuracy
 def samples(draft: Draft) -> str:
     """Return the HTML of "The samples": those between clusters, the influential, a table of all."""
     table = _tables.samples(draft.found)
-    return f"{_between(draft)}{_influential(draft)}<h3>Look up a sample</h3>{table}"
+    return f"{_sure(draft)}{_between(draft)}{_influential(draft)}<h3>Look up a sample</h3>{table}"
+
+
+def _sure(draft: Draft) -> str:
+    found, p = draft.found, draft.found.probabilities
+    if p is None or p.shape[1] == 1:
+        return ""
+    own = p[np.arange(len(p)), found.labels]
+    order = np.argsort(own, kind="stable")
+    names = ", ".join(
+        f"{named(found.sample_names, [i])} ({100 * own[i]:.0f} %)" for i in order[:NAMED]
+    )
+    caption = (
+        "Probability of each sample's cluster, the sample left out of it. It takes the clusters "
+        f"for granted.{note_on_thinning(found)}"
+    )
+    label = "Probability of the label of each sample, cluster by cluster"
+    figure = draft.figure("probabilities", _figures.probabilities(found), label, caption)
+    return f"<h3>How sure is a label</h3><p>The least sure: {names}.</p>{figure}"
 
 
 def _between(draft: Draft) -> str:

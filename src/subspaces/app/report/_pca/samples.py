@@ -94,8 +94,8 @@ def outliers(draft: PCADraft) -> str:
     share = f"{100 * known.level:.3g} %"
     caption = (
         "Each sample is compared with the PCA of all other samples. The plot shows distances, "
-        f"the square roots of those in the table. By chance {share} of the samples lie beyond "
-        f"the dotted lines, so a few there are normal.{note_on_thinning(found)}"
+        f"the square roots of those in the table. In {share} of tables without outliers some "
+        f"sample lies beyond a dotted line.{note_on_thinning(found)}"
     )
     if found.n_shown:
         words = (
@@ -143,8 +143,8 @@ def _columns(found: PCAFindings) -> dict[str, Callable[[int], str]]:
         columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
     columns["Belongs"] = lambda i: f"<td>{'no' if i in out else 'yes'}</td>"
     if found.n_shown:
-        columns["Far out"] = lambda i: _tables.number_cell(known.t2_left_out[i])
-    columns["Off"] = lambda i: _tables.number_cell(known.q_left_out[i])
+        columns["Far out"] = lambda i: _tables.number_cell(known.t2[i])
+    columns["Off"] = lambda i: _tables.number_cell(known.q[i])
     columns["Chance"] = lambda i: _tables.number_cell(chance[i])
     columns["Influence"] = lambda i: _tables.number_cell(found.influence[i])
     if found.n_shown:
