@@ -1,6 +1,8 @@
 """`PCA`: principal component analysis that says how sure it is."""
 
 import os
+from dataclasses import replace
+from importlib.util import find_spec
 from typing import Annotated, Any, Self, get_args
 
 import numpy as np
@@ -14,18 +16,20 @@ from subspaces.core.array import in_main_memory, is_dask, to_host
 from subspaces.data.blocks import Blocks
 from subspaces.data.devices import check_device, device_of, moved_attributes, to_device
 from subspaces.data.kinds import SurveyedBlocks, in_memory, surveyed
-from subspaces.data.validation import as_matrix, check_squares, row_names
+from subspaces.data.validation import as_matrix, check_squares, has_holes, row_names
 from subspaces.estimators._fitted_state import fitted_state
 from subspaces.messages import Advice, ParameterError, shown
 from subspaces.pca.blocks import as_blocks, fit_blocks, scores_in_blocks, values_in_blocks
 from subspaces.pca.choice import PCAComponents
 from subspaces.pca.fit import PCAFit, checked_number, fit
+from subspaces.pca.outliers import PCAOutliers, checked_level, outliers_of
 from subspaces.pca.press import PCAInfluence
 from subspaces.pca.table import varying_table
 from subspaces.runtime import model_file
+from subspaces.runtime.extras import install
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.model_file import SavedModel
-from subspaces.runtime.parameters import as_choice, as_flag, as_generator
+from subspaces.runtime.parameters import as_choice, as_flag, as_generator, as_real
 from subspaces.runtime.result import as_set_output
 from subspaces.runtime.warning import collect_warnings, warn
 
@@ -55,7 +59,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     rotation : {"varimax"} or None, default None
         How to turn the components within their subspace.
     robust : bool, default False
-        Whether samples that do not belong are kept from turning the axes.
+        Whether `outliers` judges samples by the PCA of those that belong, so that many outliers of
+        one kind do not hide each other. To fit without them, use ``sample_weight``.
     random_state : int, RandomState or None
         Seed of the values that ``choice_`` leaves out of large tables. Nothing else is random.
 
@@ -104,7 +109,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     >>> model.fit_transform(signal + random.normal(size=(100, 30))).shape
     (100, 3)
     >>> model.choice_.verdict
-    '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
+    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
     """
 
     n_components_: Annotated[int, "R"]
@@ -188,15 +193,18 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             many = SurveyedBlocks(blocks, surveyed(blocks))
             X = many.few_rows()
             if X is None:
+                kept["variables"] = numbered(many.shape[1])
                 how = {"center": self.center, "scale": self.scale}
                 return fit_blocks(many, number, self.rotation, weights, **how, **kept)
         X = in_memory(X)
         table = varying_table(X, center=self.center, scale=self.scale, weights=weights)
         if weights is not None and table.observed is not None:
-            fact = "<sample_weight> needs every value, but <X> has missing ones."
-            raise ParameterError("sample_weight", fact, Advice("fill them with impute first"))
-        names = [str(name) for name in getattr(X, "columns", ())]
-        kept |= {"variables": tuple(names), "sample_names": row_names(X)}
+            fact = "<sample_weight> does not work with missing values."
+            raise ParameterError(
+                "sample_weight", fact, Advice("fill them with PCA().fit(X).impute(X) first")
+            )
+        columns = getattr(X, "columns", numbered(len(table.varies)))
+        kept |= {"variables": tuple(map(str, columns)), "sample_names": row_names(X)}
         return fit(table, number, self.rotation, **kept)
 
     def _attributes_of_fit(self) -> dict[str, Any]:
@@ -237,6 +245,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def loadings(self, level: float = 0.95) -> Any:
         """Loadings of the variables, with intervals from the exact jackknife.
 
+        The standard error of a loading is that of n fits, each without one sample, its axes with
+        the signs of these. An interval is wide if the samples do not agree on an axis. It is
+        too narrow if two components have nearly equal variances, since their axes may turn into
+        each other: `mixed` marks them, and only their plane is sure. With ``scale=True`` the
+        scales are held, which makes intervals slightly wide.
+
         Parameters
         ----------
         level : float, default 0.95
@@ -245,25 +259,60 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            One row per variable and component.
-        """
-        raise NotImplementedError
+            One row per component, counted from 1, and variable: the columns ``variable``,
+            ``component``, ``loading``, ``low``, ``high``, ``p_value`` (of a loading of 0) and
+            ``mixed`` (the gap to a neighbouring variance is within two standard errors of 0).
 
-    def outliers(self, X: Data | None = None, level: float = 0.05) -> Any:
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from subspaces import PCA
+        >>> model = PCA(2, scale=True).fit(load_wine(as_frame=True).data)
+        >>> model.loadings().round(2).head(3)
+                    variable  component  loading   low  high  p_value  mixed
+        0            alcohol          1     0.14  0.02  0.27     0.02  False
+        1         malic_acid          1    -0.25 -0.32 -0.17     0.00  False
+        2                ash          1    -0.00 -0.12  0.12     0.97  False
+        """
+        check_is_fitted(self)
+        level = as_real(level, "level", above=True, high=1.0)
+        if find_spec("pandas") is None:
+            raise ImportError(f"loadings() needs pandas. {install('cli')}")
+        import pandas as pd
+
+        found, (p, count) = self.fit_, self.components_.T.shape
+        loadings = found.components.T, *found.intervals(level)
+        columns = ("loading", "low", "high", "p_value")
+        frame = {"variable": np.tile(found.variables, count)}
+        frame["component"] = np.repeat(np.arange(1, count + 1), p)
+        frame |= {c: table.T.ravel() for c, table in zip(columns, loadings, strict=True)}
+        return pd.DataFrame(frame | {"mixed": np.repeat(found.standard_errors.mixed, p)})
+
+    def outliers(self, X: Data | None = None, level: float = 0.05) -> PCAOutliers:
         """Samples that do not belong: far out within the components, or far from them.
 
         Parameters
         ----------
-        X : array-like of shape (n, p), optional
-            New samples; by default those of `fit`, each left out in turn.
+        X : array-like of shape (m, p), optional
+            New samples, without missing values; by default those of `fit`, each left out in turn.
         level : float, default 0.05
-            Share of false alarms among those that are found.
+            The chance that a table without outliers has a sample beyond the limits.
 
         Returns
         -------
         PCAOutliers
+            ``.is_outlier``, ``.t2`` and ``.q`` with their limits, ``.contributions(sample)``,
+            ``.verdict``, ``.table`` and ``.plot()``.
         """
-        raise NotImplementedError
+        check_is_fitted(self)
+        found, level = self.fit_.members(checked_level(level), robust=self.robust), float(level)
+        if X is None:
+            return outliers_of(found, level, self.fit_.sample_names, self.fit_.variables)
+        rows = self.fit_.prepared(self._matrix(X, "outliers"))
+        if has_holes(rows):
+            fact = "<X> has missing values, but new samples need every value."
+            raise ParameterError("X", fact, Advice("fill them with impute first"))
+        return outliers_of(replace(found, new=rows), level, row_names(X), self.fit_.variables)
 
     def transform(self, X: Any) -> Any:
         """Scores of samples on the components.
@@ -303,7 +352,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         width = self.n_components_
         given = tuple(X.shape if hasattr(X, "shape") else np.asarray(X).shape)
         if len(given) != 2 or given[1] != width:
-            raise ParameterError("X", f"<X> has shape {given}. Use scores of shape (n, {width}).")
+            raise ParameterError(
+                "X",
+                f"<X> has shape {given}, but the model has {width} components. Pass their scores.",
+            )
         back = self.fit_.components * (self._units[:, None] if self.whiten else 1.0)
         back = back if self.fit_.scale is None else back * self.fit_.scale
         if is_dask(X):
@@ -411,7 +463,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         lines = [self.choice_.verdict] if counted else []
         if not lines or self.n_components_ != self.choice_.n_components:
             lines.append(f"Kept: {self.n_components_} of {len(self.mean_)} directions.")
-        names, components = self.fit_.variable_names, self.fit_.components
+        names, components = self.fit_.variables, self.fit_.components
         for r, loadings in enumerate(components[:SHOWN]):
             strongest = np.argsort(-np.abs(loadings), kind="stable")[:STRONGEST]
             named = ", ".join(f"{names[j]} {loadings[j]:+.2f}" for j in strongest)
@@ -447,7 +499,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _check_density(self) -> None:
         if self.fit_.positive_noise == 0.0:
-            fact = "No variable of fit varies, so samples have no density. Use another table."
+            fact = (
+                "The model was fitted to constant variables, so samples have no density. Fit "
+                "another table."
+            )
             raise ParameterError("X", fact)
 
     def _check_new(self, X: Any, method: str) -> None:
@@ -489,10 +544,15 @@ def _weights(sample_weight: ArrayLike, X: Data) -> Array:
     checked = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     weights: Array = to_host(checked)
     if weights.sum() <= 1.0:
-        fact = "The <sample_weight> sum to {value:g}, but a weight is how often a sample counts."
-        more = Advice("use weights with a sum above 1")
+        fact = "The <sample_weight> sum to {value:g}, but each says how often a sample counts."
+        more = Advice("scale them to a sum above 1")
         raise ParameterError("sample_weight", fact, more, value=float(weights.sum()))
     return weights
+
+
+def numbered(count: int) -> tuple[str, ...]:
+    """Return names for variables without names: "x0", "x1", ..."""
+    return tuple(f"x{j}" for j in range(count))
 
 
 def is_single(X: Any) -> bool:

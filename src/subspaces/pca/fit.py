@@ -25,7 +25,9 @@ from subspaces.data.validation import warn_of_copies
 from subspaces.messages import Advice, ChoiceWarning, DataWarning, ParameterError, use
 from subspaces.pca.choice import PCAComponents, choice_of
 from subspaces.pca.components import Components
+from subspaces.pca.intervals import StandardErrors, jackknife, t_intervals
 from subspaces.pca.missing import fit_pca, warn_of_low_values
+from subspaces.pca.outliers import Members, judge_samples
 from subspaces.pca.press import PCAInfluence, incomplete_influence, influence_of
 from subspaces.pca.rotation import rotated
 from subspaces.pca.table import VaryingTable
@@ -75,11 +77,6 @@ class PCAFit:
     sampled: Any = None
 
     @property
-    def variable_names(self) -> NDArray[Any]:
-        """Names of the variables, (p,): "x0", "x1", ... if the table had none."""
-        return np.array(self.variables or [f"x{j}" for j in range(len(self.mean))])
-
-    @property
     def n_components(self) -> int:
         """Number of axes, R."""
         return self.basis.shape[1]
@@ -127,22 +124,22 @@ class PCAFit:
         names = range(self.n_samples) if self.sample_names is None else self.sample_names
         return VaryingTable(
             rows, varies, self.center, self.mean, self.scale, [str(name) for name in names],
-            self.observed, self.variable_names[varies].tolist(), self.weights,
+            self.observed, np.array(self.variables)[varies].tolist(), self.weights,
         )  # fmt: skip
 
     @property
     def all_axes(self) -> PrincipalAxes:
         """All axes of the samples; an error if they were not kept."""
         if self.axes is None:
-            fact = "This needs all axes of <X>, which a fit in blocks and a large file do not keep."
-            raise ParameterError("X", fact, Advice("fit a table in memory"))
+            fact = "This needs all axes, which a fit in blocks or a large file does not store."
+            raise ParameterError("X", fact, Advice("fit the table in memory"))
         return self.axes
 
     @property
     def complete_axes(self) -> PrincipalAxes:
         """The same of a table without missing values; an error if it has some."""
         if self.observed is not None:
-            fact = "<X> has missing values, but this needs every value."
+            fact = "<X> has missing values, but this needs all values."
             raise ParameterError("X", fact, Advice("fill them with impute first"))
         return self.all_axes
 
@@ -171,6 +168,33 @@ class PCAFit:
         table = self.table
         held = np.where(table.observed == 0, np.nan, table.rows)
         return incomplete_influence(held, self.n_components, self.sample_names, center=self.center)
+
+    def members(self, level: float, *, robust: bool) -> Members:
+        """Return the samples as they are judged, by a PCA of all or of those that belong."""
+        if self.weights is not None:
+            fact = "A PCA with <sample_weight> does not tell outliers."
+            raise ParameterError("sample_weight", fact, Advice("fit it without weights"))
+        holes = None
+        if self.observed is not None:
+            holes = np.zeros((self.n_samples, len(self.mean)), dtype=bool)
+            holes[:, self.table.varies] = self.observed == 0
+        return judge_samples(
+            self.all_axes, self.n_components, level, holes, center=self.center, robust=robust
+        )
+
+    @cached_property
+    def standard_errors(self) -> StandardErrors:
+        """Standard errors of loadings, scores and variances, by the jackknife."""
+        axes, count, turn = self.complete_axes, self.n_components, None
+        if self.rotation is not None:
+            some = min(count, axes.rank)
+            turn = axes.basis[:, :some].T @ self.components[:some].T
+        return jackknife(axes, count, affine=self.center, weights=self.weights, rotation=turn)
+
+    def intervals(self, level: float) -> tuple[Array, Array, Array]:
+        """Return low, high and p-value of each loading, (p, R) each."""
+        errors = self.standard_errors
+        return t_intervals(self.components.T, errors.loadings, errors.degrees, level)
 
     def prepared(self, X: Array) -> Array:
         """Return samples (n, p) around the mean, scaled; NaN stays."""
@@ -316,16 +340,18 @@ def checked_number(n_components: Any) -> int | float | Auto | None:
         return None
     if isinstance(n_components, str) or (is_share and not 0.0 < float(n_components) < 1.0):
         instead = use("n_components", "auto")
-        fact = "<n_components={value!r}> is neither a count, a share of the variance nor 'auto'."
+        fact = "<n_components={value!r}> is not a number, a share of the variance or 'auto'."
         raise ParameterError("n_components", fact, instead, value=n_components)
     return float(n_components) if is_share else as_count(n_components, "n_components", low=0)
 
 
 def turned(found: PCAFit, rotation: Rotation | None) -> PCAFit:
-    """Return the fit with its axes turned as asked."""
+    """Return the fit with its axes turned as asked; axes without energy stay as they are."""
     if rotation is None or found.n_components == 0:
         return found
-    return replace(found, rotation=rotated(found.basis, found.spectrum))
+    turn, some = np.eye(found.n_components), np.count_nonzero(found.spectrum)
+    turn[:some, :some] = rotated(found.basis[:, :some], found.spectrum[:some])
+    return replace(found, rotation=turn)
 
 
 def with_further_axes(basis: Array, count: int) -> Array:
@@ -389,5 +415,5 @@ def _warn_of_count(table: VaryingTable, found: Components, axes: PrincipalAxes) 
         doubt(DataWarning, "too_small", fact, use("n_components", 1), n=n, q=q)
     if found.count == 0:
         one = [use("n_components", 1)] if axes.rank else []
-        none = "No component stands out of the noise, so transform returns no columns."
+        none = "No component is stronger than noise, so transform returns an empty table."
         doubt(ChoiceWarning, "no_component", none, *one, rank=axes.rank)
