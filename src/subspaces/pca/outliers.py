@@ -31,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from subspaces import plots
 from subspaces._types import Array, Axes, Data, Indices, Mask
 from subspaces.core.leave_one_out import centred, exact_errors
 from subspaces.core.secular import downdate, refit_factor
@@ -173,6 +172,8 @@ class PCAOutliers(WithVerdict):
         -------
         pair of matplotlib Axes
         """
+        from subspaces import plots
+
         return plots.control_chart(self, names=names, ax=ax)
 
 
