@@ -31,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from subspaces import plots
 from subspaces._types import Array, Axes, Data, Indices, Mask
 from subspaces.core.leave_one_out import centred, exact_errors
 from subspaces.core.secular import downdate, refit_factor
@@ -173,6 +172,8 @@ class PCAOutliers(WithVerdict):
         -------
         pair of matplotlib Axes
         """
+        from subspaces import plots
+
         return plots.control_chart(self, names=names, ax=ax)
 
 
@@ -353,7 +354,7 @@ def pca_outliers(
     matrix = as_table_to_fit(X, min_samples=5)
     check_squares(matrix)
     center, robust = as_flag(center, "center"), as_flag(robust, "robust")
-    level = checked_level(level)
+    level = as_real(level, "level", above=True, high=1.0)
     gaps = np.isnan(matrix)
     holes = gaps if gaps.any() else None
     filled = matrix if holes is None else np.where(gaps, np.nanmean(matrix, axis=0), matrix)
@@ -362,16 +363,6 @@ def pca_outliers(
         all_axes(centred(filled, center)), n_components, level, holes, center=center, robust=robust
     )
     return outliers_of(members, level, row_names(X), tuple(map(str, names)))
-
-
-def checked_level(level: float) -> float:
-    """Return the level; raise an error unless it is a share."""
-    level = as_real(level, "level")
-    if not 0.0 < level < 1.0:
-        raise ParameterError(
-            "level", "<level={value:g}> is out of range. Use a share such as 0.05.", value=level
-        )
-    return level
 
 
 def judge_samples(
