@@ -216,7 +216,8 @@ def select_n_clusters(
     if criterion == "stability":
         raise ParameterError(
             "criterion",
-            "<criterion='stability'> only works with recipes. Use recipes.expression, say.",
+            "<criterion='stability'> only works with a recipe, such as recipes.expression. "
+            "Choose another criterion.",
         )
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
@@ -270,23 +271,23 @@ def _select_by_stability(
     steps = dict(recipe.steps)
     if not hasattr(steps.get("prepare"), "project") or "cluster" not in steps:
         raise ParameterTypeError(
-            "estimator", "The Pipeline is not a recipe. Use recipes.expression, say."
+            "estimator", "This pipeline is not a recipe. Pass one, such as recipes.expression(3)."
         )
     if criterion not in ("auto", "stability") or margins != "data":
         raise ParameterError(
             "criterion",
-            "Likelihoods of recipes cannot be compared, because each number of clusters uses "
-            "different axes. Use <criterion='stability'> without normal scores.",
+            "Likelihoods of a recipe cannot be compared, because each number of clusters uses "
+            "different axes. Set <criterion='stability'>, without normal scores.",
         )
     if not isinstance(steps["cluster"], PSC):
         raise ParameterError(
-            "estimator", "A consensus cannot be compared between halves. Use <consensus=False>."
+            "estimator", "A consensus cannot be compared between halves. Set <consensus=False>."
         )
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:
         raise ParameterError(
             "n_variables",
-            "Numbers of clusters are compared for all variables. Use <n_variables=None>.",
+            "A recipe compares numbers of clusters with all variables. Set <n_variables=None>.",
         )
     n = _num_samples(X)
     # Each half needs two samples a cluster.
@@ -295,8 +296,8 @@ def _select_by_stability(
     if not numbers or numbers == [1]:
         raise ParameterError(
             "candidates",
-            f"{n} samples are too few: halves are compared, each with 2 samples per cluster. "
-            f"Use at least 8 samples, and candidates up to {max(most, 2)}.",
+            f"{n} samples are too few, because each half needs 2 samples per cluster. Take at "
+            f"least 8 samples, and candidates up to {max(most, 2)}.",
         )
     found = halving.compare_numbers(recipe, X, numbers)
     if not found.is_doubted:
@@ -329,8 +330,8 @@ def _shares(
         if "max_components" not in estimator.get_params():
             raise ParameterError(
                 "criterion",
-                f"<criterion='free'> learns the dimensions, which {type(estimator).__name__} does "
-                "not. Use PSC, or <criterion='likelihood'>.",
+                f"<criterion='free'> needs PSC, because {type(estimator).__name__} does not "
+                "learn dimensions. Set <criterion='likelihood'>, or pass a PSC.",
             )
         most = max(estimator.get_params()["max_components"], int(np.max(estimator.n_components)))
         open_ = {"n_components": "auto", "max_components": most}
@@ -409,8 +410,8 @@ def select_n_components(
     if criterion == "press" and not sparse:
         raise ParameterError(
             "criterion",
-            "<criterion='press'> chooses the largest dimension unless <n_variables> is set. "
-            "Use 'noise' or 'parallel'.",
+            "<criterion='press'> always chooses the largest dimension unless <n_variables> is "
+            "set. Choose 'noise' or 'parallel'.",
         )
 
     def fit_with(**changes: Any) -> FittedModel:
@@ -435,7 +436,7 @@ def select_n_components(
     chosen = model.n_components_.tolist()
     fact = f"Dimensions of the clusters: {', '.join(map(str, chosen))}."
     if chosen == [0]:
-        fact = "No component was found, so the cluster is its mean."
+        fact = "No component was found, so the cluster is just its mean."
     conclusion = Verdict("dimensions", fact, {"chosen": chosen})
     return Selection(chosen, model, margin, columns, criterion, conclusion)
 
@@ -541,7 +542,8 @@ def select_n_variables(
     _check_clusterer(estimator, "n_variables")
     if estimator.get_params()["n_variables"] is None:
         raise ParameterError(
-            "n_variables", "<n_variables=None> selects nothing. Use a first guess, such as 10."
+            "n_variables",
+            "<n_variables=None> leaves nothing to choose. Set a first guess, such as 10.",
         )
     criterion = as_choice(criterion, "criterion", VARIABLE_CRITERIA)
     most = matrix.shape[1]
@@ -596,7 +598,7 @@ def _best(values: Array, *, largest: bool) -> tuple[int, float]:
     finite = signed[order][np.isfinite(signed[order])]
     if not len(finite):
         raise ParameterError(
-            "candidates", "The criterion is not defined for these candidates. Use three or more."
+            "candidates", "This criterion needs at least three candidates. Add some."
         )
     place, spread = int(order[0]), finite[-1] - finite[0]
     if len(finite) < 2:
@@ -625,8 +627,8 @@ def _warn_of_the_last(
 ) -> None:
     """Warn that the largest candidate was chosen, unless the data allow no larger one."""
     if len(numbers) > 1 and place == len(numbers) - 1 and numbers[-1] < most:
-        fact = "{chosen} {name} were chosen, the largest number tried, so more may fit better."
-        wider = Advice("use a wider range of candidates", command="use a larger <max_clusters>")
+        fact = "{chosen} {name} is the largest number tried, so more may fit better."
+        wider = Advice("try a wider range of candidates", command="increase <max_clusters>")
         doubt(ChoiceWarning, f"most_{name}", fact, wider, *others, chosen=numbers[-1], name=name)
 
 
@@ -634,14 +636,15 @@ def _check_candidates(candidates: Iterable[int], most: int) -> list[int]:
     """Return the candidates as a list of integers from 1 to ``most``; raise unless ascending."""
     if not isinstance(candidates, Iterable):
         last = candidates + 1 if isinstance(candidates, int) else 9
-        fact = f"<candidates={{value!r}}> is not a list. Use range(1, {last})."
+        fact = f"<candidates={{value!r}}> is not a list. Pass range(1, {last}), for example."
         raise ParameterTypeError("candidates", fact, value=candidates)
     numbers = [as_count(value, "candidates", low=1, high=most) for value in candidates]
     if not numbers:
-        raise ParameterError("candidates", "<candidates> is empty. Use at least one number.")
+        raise ParameterError("candidates", "<candidates> is empty. Pass at least one number.")
     if sorted(set(numbers)) != numbers:
         raise ParameterError(
-            "candidates", f"<candidates={numbers}> is not ascending. Use each number once, sorted."
+            "candidates",
+            f"<candidates={numbers}> must increase. Sort them, and keep each number once.",
         )
     return numbers
 
@@ -660,18 +663,18 @@ def _check_clusterer(estimator: SubspaceClusterer, *further: str) -> None:
     further: names of other parameters that it must have.
     """
     if not isinstance(estimator, BaseEstimator):
-        fact = "{value!r} is not an estimator. Use an instance such as PSC()."
+        fact = "{value!r} is not an estimator. Pass an instance, such as PSC()."
         raise ParameterTypeError("estimator", fact, value=estimator)
     needed = ["n_clusters", "n_components", "affine", *further]
     missing = [name for name in needed if name not in estimator.get_params()]
     if missing:
         instead = "such as PSC" if further else "such as PSC or KSubspaces"
         if isinstance(estimator, MixtureClusterer):
-            instead = "such as PSC, or compare fits of the mixture by their BIC"
+            instead = "such as PSC, or compare the BIC of several fits"
         raise ParameterTypeError(
             "estimator",
-            f"{type(estimator).__name__} has no {', '.join(missing)}. Use a clusterer with that "
-            f"parameter, {instead}.",
+            f"{type(estimator).__name__} has no {', '.join(missing)}. Pass a clusterer that "
+            f"has, {instead}.",
         )
 
 
@@ -679,7 +682,7 @@ def _check_one_dimension(estimator: SubspaceClusterer) -> None:
     if np.ndim(estimator.n_components):
         raise ParameterError(
             "n_components",
-            "<n_components={value!r}> is a list, which fits one number of clusters only. Use "
-            "an int or 'auto'.",
+            "<n_components={value!r}> is a list, which fits only one number of clusters. Set "
+            "one number, or 'auto'.",
             value=estimator.n_components,
         )

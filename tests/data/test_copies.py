@@ -147,9 +147,3 @@ def test_zeros_of_either_sign_and_missing_cells_are_equal():
     X = np.where(NOISE > 1, np.nan, np.where(NOISE < -1, 0.0, NOISE))
     assert len(times_each(np.vstack([X, X]))) == 30
     assert len(times_each(np.vstack([X, np.where(X == 0, -0.0, X)]))) == 30
-
-
-def test_weights_are_refused_without_the_advice_to_copy_samples():
-    said = r"PSC\.fit does not accept sample_weight, .*\. Use X and y alone\.$"
-    with pytest.raises(TypeError, match=said):
-        PSC(2).fit(NOISE, sample_weight=np.ones(30))

@@ -112,7 +112,7 @@ def _seen(X, share, random):
 def test_some_components_are_there_and_do_not_predict():
     found, _ = quietly(planted(200, 60, 4, 1.35, 1))
     assert found.n_predictive < found.n_components
-    assert f"The first {found.n_predictive} predict a left-out value best" in found.verdict
+    assert f"The first {found.n_predictive} predict left-out values best" in found.verdict
 
 
 def test_correlated_noise_is_told_in_a_warning_and_in_the_verdict():
@@ -262,8 +262,8 @@ def test_one_row_far_from_all_others_is_told():
     ("X", "options", "message"),
     [
         (np.zeros((1, 10)), {}, "at least 2"),
-        (np.array([[np.nan, 1.0, 2.0]] * 9), {}, "no value in column 0"),
-        (np.ones(9), {}, "2 are needed"),
+        (np.array([[np.nan, 1.0, 2.0]] * 9), {}, "missing in column 0"),
+        (np.ones(9), {}, "instead of 2"),
         (np.eye(9), {"method": "scree"}, "method='scree' is unknown"),
         (np.eye(9), {"max_components": 8}, "max_components=8"),
         (np.eye(9), {"max_components": -1}, "max_components=-1"),
@@ -290,7 +290,7 @@ def test_sparse_matrices_are_refused():
 def test_plots_show_what_was_found():
     found, _ = quietly(load_iris().data)
     left, right = found.plot()
-    assert left.get_title() == f"{found.n_components} stand out of the noise"
+    assert left.get_title() == f"{found.n_components} stronger than noise"
     assert right.get_title() == f"{found.n_predictive} predict best"
     both = _subplots()
     assert tuple(found.plot(ax=both)) == tuple(both)

@@ -162,7 +162,7 @@ def test_what_cannot_be_is_refused():
         lambda X: pca_outliers(X, 2),
         lambda X: pca_influence(X, 2),
     ):
-        with pytest.raises(ValueError, match=r"no value in column 4\. Use X\[:, ~np"):
+        with pytest.raises(ValueError, match=r"missing in column 4\. Leave them out: X\[:, ~np"):
             call(X)
         with pytest.raises(ValueError, match=r"no value in row 7"):
             call(np.vstack([np.delete(X, 4, axis=1)[:7], np.full((1, 29), np.nan)]))

@@ -66,7 +66,7 @@ def test_samples_left_out_of_a_table_with_gaps_are_told_to_be_approximate():
     X = factors(60, 20, 2)
     X[3, 4] = np.nan
     told = words_of(section(render_pca(X), "missing"))
-    assert "the axes stay those of all samples, and its distances are approximate." in told
+    assert "because the axes stay those of all samples." in told
 
 
 def test_without_a_component_nothing_is_held_together():
@@ -174,7 +174,7 @@ def test_bars_are_the_strengths_and_only_components_are_blue(page, wine):
     tops = np.array(numbers(blue["y"]) + numbers(grey["y"])) + blue["base"]
     np.testing.assert_allclose(tops, found.ratio, rtol=1e-5)
     assert len(numbers(blue["y"])) == found.n_components
-    assert "rests most on wine 14: 2.82 without it" in blue["text"][0]
+    assert "depends most on wine 14: 2.82 without it" in blue["text"][0]
 
 
 def test_axes_and_table_have_one_share_of_the_variance_where_cells_are_missing(wine):
@@ -256,7 +256,10 @@ def test_without_a_component_the_page_says_so():
     assert figure["layout"]["xaxis"]["title"]["text"] == "place in the table"
     assert "<title>PCA: 0 components</title>" in page
     shown = render_pca(X, 2)
-    assert "Shown below are 2 components, as asked; none of them stands out of the noise." in shown
+    assert (
+        "The page shows 2 components, as you asked, but none of them is stronger than noise."
+        in shown
+    )
     assert "pair-1-2" in figures_of(shown)
     assert "data-choice" not in section(shown, "scores")
 
@@ -280,11 +283,11 @@ def test_a_component_that_hangs_on_one_sample():
     X[3] = 7 * random.normal(size=12)
     page = render_pca(pd.DataFrame(X, [f"s{i}" for i in range(50)]).add_prefix("v"))
     name = '<bdi class="name">s3</bdi>'
-    assert f"Component 2 depends on one sample, {name}: without" in section(page, "summary")
-    assert f"Component 2 is there because of {name} alone" in section(page, "alone")
-    assert "Component 2 rests on sample &#x27;s3&#x27; alone" in section(page, "warnings")
+    assert f"Component 2 depends on one sample, {name}. Without" in section(page, "summary")
+    assert f"Component 2 only exists because of {name}" in section(page, "alone")
+    assert "Component 2 depends on a single sample: &#x27;s3&#x27;" in section(page, "warnings")
     rings = figures_of(page)["strength"]["data"][-1]
-    assert rings["name"] == "without the sample it rests on"
+    assert rings["name"] == "without the sample it depends on"
     low = 10 ** figures_of(page)["strength"]["layout"]["yaxis"]["range"][0]
     assert numbers(rings["x"]) == [2]
     assert low < numbers(rings["y"])[0] < 1
@@ -296,12 +299,12 @@ def test_correlated_noise_is_no_test():
     assert found.components.noise == "correlated"
     page = page_of_pca(found)
     words = section(page, "components")
-    assert "says little here" in words
+    assert "means little here" in words
     assert "noise</td>" not in words
     assert "alone" not in sections_of(page)
     assert words_of(page).count("correlated beyond a few components") == 1
     assert words_of(page).count("the variables stay correlated") <= 1
-    assert words_of(page).count("a left-out value best") == 1
+    assert words_of(page).count("left-out values best") == 1
     assert f'<p class="verdict">{found.components.verdict}</p>' in section(page, "summary")
 
 
@@ -316,7 +319,7 @@ def test_many_samples_are_thinned_and_the_page_says_so():
     X[:15] += 30
     page = render_pca(X)
     assert len(page.encode()) < 10 * MEGABYTE
-    assert "Drawn are 4,000 of 6,000 samples" in section(page, "scores")
+    assert "The plot shows 4,000 of 6,000 samples" in section(page, "scores")
     assert "of 6,000 samples: those that belong least" in section(page, "outliers")
     drawn = figures_of(page)["pair-1-2"]["data"]
     assert len(numbers(drawn[0]["x"])) == 4000
@@ -327,7 +330,7 @@ def test_many_samples_are_thinned_and_the_page_says_so():
 def test_many_variables_are_limited_and_the_page_says_so():
     page = render_pca(factors(40, 1600, 2))
     assert "The 1,500 strongest of 1,600 variables" in section(page, "variables")
-    assert "The strongest 15 of 1,600" in section(page, "variables")
+    assert "The 15 strongest of 1,600" in section(page, "variables")
 
 
 def test_small_classes_share_a_colour():

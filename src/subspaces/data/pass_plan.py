@@ -47,7 +47,7 @@ class Pass:
     subspaces: Subspaces
     criterion: str
     rank: int
-    n_rows: int
+    n_rows: float
     origin: AnyArray | None = None
     by_scatter: bool = True
     only_moved: bool = False

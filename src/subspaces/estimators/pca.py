@@ -103,7 +103,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     >>> model.fit_transform(signal + random.normal(size=(100, 30))).shape
     (100, 3)
     >>> model.choice_.verdict
-    '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
+    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
     """
 
     n_components_: Annotated[int, "R"]
@@ -173,8 +173,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _fitted(self, X: Data, weights: Array | None) -> PCAFit:
         table = varying_table(X, center=self.center, scale=self.scale, weights=weights)
         if weights is not None and table.observed is not None:
-            fact = "<sample_weight> needs every value, but <X> has missing ones."
-            raise ParameterError("sample_weight", fact, Advice("fill them with impute first"))
+            fact = "<sample_weight> does not work with missing values."
+            raise ParameterError(
+                "sample_weight", fact, Advice("fill them with PCA().fit(X).impute(X) first")
+            )
         random = self.random_state
         columns = getattr(X, "columns", [f"x{j}" for j in range(len(table.varies))])
         return fit(
@@ -330,7 +332,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         width = self.n_components_
         given = np.asarray(X).shape
         if len(given) != 2 or given[1] != width:
-            raise ParameterError("X", f"<X> has shape {given}. Use scores of shape (n, {width}).")
+            raise ParameterError(
+                "X",
+                f"<X> has shape {given}, but the model has {width} components. Pass their scores.",
+            )
         scores = as_matrix(X, min_samples=1) if width else np.zeros(given)
         scores = scores * self._units if self.whiten else scores
         return _of_the_precision_of(X, self.fit_.restored(scores @ self.fit_.components))
@@ -464,7 +469,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _check_density(self) -> None:
         if self.fit_.positive_noise == 0.0:
-            fact = "No variable of fit varies, so samples have no density. Use another table."
+            fact = (
+                "The model was fitted to constant variables, so samples have no density. Fit "
+                "another table."
+            )
             raise ParameterError("X", fact)
 
     def _prepared(self, X: Data) -> Array:
@@ -486,8 +494,8 @@ def _weights(sample_weight: ArrayLike, X: Data) -> Array:
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     if weights.sum() <= 1.0:
-        fact = "The <sample_weight> sum to {value:g}, but a weight is how often a sample counts."
-        more = Advice("use weights with a sum above 1")
+        fact = "The <sample_weight> sum to {value:g}, but each says how often a sample counts."
+        more = Advice("scale them to a sum above 1")
         raise ParameterError("sample_weight", fact, more, value=float(weights.sum()))
     return weights
 

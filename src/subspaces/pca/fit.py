@@ -130,15 +130,15 @@ class PCAFit:
     def all_axes(self) -> PrincipalAxes:
         """All axes of the samples; an error if they were not kept."""
         if self.axes is None:
-            fact = "This needs all axes of <X>, which a fit in blocks and a large file do not keep."
-            raise ParameterError("X", fact, Advice("fit a table in memory"))
+            fact = "This needs all axes, which a fit in blocks or a large file does not store."
+            raise ParameterError("X", fact, Advice("fit the table in memory"))
         return self.axes
 
     @property
     def complete_axes(self) -> PrincipalAxes:
         """The same of a table without missing values; an error if it has some."""
         if self.observed is not None:
-            fact = "<X> has missing values, but this needs every value."
+            fact = "<X> has missing values, but this needs all values."
             raise ParameterError("X", fact, Advice("fill them with impute first"))
         return self.all_axes
 
@@ -329,7 +329,7 @@ def checked_number(n_components: Any) -> int | float | Auto | None:
         return None
     if isinstance(n_components, str) or (is_share and not 0.0 < float(n_components) < 1.0):
         instead = use("n_components", "auto")
-        fact = "<n_components={value!r}> is neither a count, a share of the variance nor 'auto'."
+        fact = "<n_components={value!r}> is not a number, a share of the variance or 'auto'."
         raise ParameterError("n_components", fact, instead, value=n_components)
     return float(n_components) if is_share else as_count(n_components, "n_components", low=0)
 
@@ -404,5 +404,5 @@ def _warn_of_count(table: VaryingTable, found: Components, axes: PrincipalAxes) 
         doubt(DataWarning, "too_small", fact, use("n_components", 1), n=n, q=q)
     if found.count == 0:
         one = [use("n_components", 1)] if axes.rank else []
-        none = "No component stands out of the noise, so transform returns no columns."
+        none = "No component is stronger than noise, so transform returns an empty table."
         doubt(ChoiceWarning, "no_component", none, *one, rank=axes.rank)

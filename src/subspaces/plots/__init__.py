@@ -1,7 +1,7 @@
 """Figures of results: each function draws on matplotlib Axes and returns them, without show."""
 
 from subspaces.plots._clusters import angles, loadings, scores
-from subspaces.plots._influence import influence
+from subspaces.plots._influence import influence, probabilities
 from subspaces.plots._loadings import biplot
 from subspaces.plots._outliers import contributions, control_chart, outliers
 from subspaces.plots._pca import components
@@ -26,6 +26,7 @@ __all__ = [
     "influence",
     "loadings",
     "outliers",
+    "probabilities",
     "scores",
     "selection",
 ]

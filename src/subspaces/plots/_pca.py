@@ -61,15 +61,15 @@ def _draw_ratios(ax: Axes, result: Any) -> None:
     if alone.any():
         ax.plot(
             count[alone], without[alone], "o", ms=6, mfc="none", color=style.colour_of(4),
-            label="without the sample it rests on",
+            label="without the sample it depends on",
         )  # fmt: skip
         ax.legend()
     ax.set_yscale("log")
     style.plain_numbers(ax.yaxis)
     _count_axis(ax, len(count), 0.4)
-    title = f"{result.n_components} stand out of the noise"
+    title = f"{result.n_components} stronger than noise"
     if result.noise == "correlated":
-        title = f"correlated noise: a break after {result.n_components}"
+        title = f"correlated noise, drop after {result.n_components}"
     ax.set(xlabel="component", ylabel="strength (noise reaches 1)", title=title)
 
 
@@ -85,7 +85,7 @@ def _draw_cells(ax: Axes, result: Any) -> None:
         ax.plot(count[off], edge, "^", ms=5, color=style.colour_of(0))
     ax.plot(best, result.loco[best], "o", ms=10, mfc="none", color=style.colour_of(4))
     _count_axis(ax, len(count) - 1, -0.4)
-    ax.set(xlabel="components", ylabel="error of a left-out cell", title=f"{best} predict best")
+    ax.set(xlabel="components", ylabel="error of a left-out value", title=f"{best} predict best")
 
 
 def _count_axis(ax: Axes, most: int, least: float) -> None:

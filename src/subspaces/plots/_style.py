@@ -115,7 +115,7 @@ def check_names(names: Names | None, count: int, what: str) -> list[str]:
         return [str(i) for i in range(count)]
     if len(names) != count:
         raise ParameterError(
-            "names", f"<names> has {len(names)} entries for {count} {what}. Use one for each."
+            "names", f"<names> has {len(names)} entries for {count} {what}. Pass one for each."
         )
     return [short_name(name) for name in names]
 
@@ -127,7 +127,9 @@ def check_classes(classes: ArrayLike | None, count: int) -> NDArray[np.str_]:
     known = np.asarray(classes).astype(str)
     if known.shape != (count,):
         raise ParameterError(
-            "classes", f"<classes> has shape {known.shape} for {count} samples. Use one per sample."
+            "classes",
+            f"<classes> has shape {known.shape}, but there are {count} samples. Pass one "
+            "class per sample.",
         )
     return known
 
@@ -140,7 +142,7 @@ def check_result(result: Any, attributes: Sequence[str], function: str, source: 
     if not all(hasattr(result, name) for name in attributes):
         raise ParameterTypeError(
             "result",
-            f"plots.{function} cannot draw a {type(result).__name__}. Use "
+            f"plots.{function} cannot draw a {type(result).__name__}. Call "
             f"plots.{function}({source}).",
         )
 

@@ -371,8 +371,8 @@ def warn_of_choice(fit: Fit, X: Array, settings: Settings) -> None:
             doubt(
                 ChoiceWarning,
                 "most_clusters",
-                "{n_clusters} clusters were chosen, the most that were tried.",
-                Advice("use a larger <max_clusters>", "max_clusters"),
+                "{n_clusters} clusters is the largest number tried, so more may fit better.",
+                Advice("increase <max_clusters>", "max_clusters"),
                 *([] if is_auto(settings.n_components) else [use("n_components", "auto")]),
                 n_clusters=n_clusters,
             )
@@ -395,9 +395,9 @@ def warn_of_largest_dimension(clusters: Clusters, X: Array, max_components: int)
     doubt(
         ChoiceWarning,
         "most_components",
-        f"{which} {{clusters}} reached <max_components={{max_components}}>, the largest dimension "
-        "tried.",
-        Advice("use a larger <max_components>", "max_components"),
+        f"{which} {{clusters}} reached <max_components={{max_components}}>, so more "
+        "dimensions may fit better.",
+        Advice("increase <max_components>", "max_components"),
         clusters=reached.tolist(),
         max_components=max_components,
     )
@@ -421,7 +421,7 @@ def warn_of_one_subspace(
         doubt(
             ChoiceWarning,
             "no_component",
-            "No component was found, but a subspace through the origin has at least one dimension.",
+            "No component was found, but a subspace through the origin needs at least one.",
             use("affine", True),
         )
     # Of the largest dimension `warn_of_largest_dimension` warns.
@@ -444,15 +444,15 @@ def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
             TrustWarning,
             "neighbours_depend",
             "Neighbouring samples are alike, as in a time series, so the {n_clusters} "
-            "clusters may be stretches of it.",
-            Advice("fit every third sample, say, and see whether they stay"),
+            "clusters may just be periods of it.",
+            Advice("fit every third sample and see whether the clusters stay"),
             n_clusters=n_clusters,
         )
     elif choosing.values_of_columns(X) <= FEW_VALUES:
         doubt(
             TrustWarning,
             "few_levels",
-            "Most variables have {levels} different values or fewer, which can look like clusters.",
+            "Most variables have at most {levels} different values, which can look like clusters.",
             Advice("check <diagnostics.stability>", command="check the stability"),
             levels=FEW_VALUES,
             n_clusters=n_clusters,
@@ -461,8 +461,8 @@ def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
         doubt(
             TrustWarning,
             "heavy_tails",
-            "The values are skewed or lie further out than a Gaussian's (excess kurtosis "
-            "{kurtosis:.1f}), which can look like clusters.",
+            "The values are skewed or have heavy tails (excess kurtosis {kurtosis:.1f}), "
+            "which can look like clusters.",
             Advice(
                 "try <margins='normal'> in <selection.select_n_clusters>",
                 command="try subspaces select --normal-scores",

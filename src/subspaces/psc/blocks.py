@@ -140,7 +140,7 @@ def _measured(fit: Fit, problem: BlockProblem, result: Clustering, batched: Subs
     rank, p = fit.data.rank, problem.blocks.shape[1]
     energy = residual_energy(problem, result.labels, result.subspaces)
     widths, directions = fit.dimensions, directions_of_all(problem)
-    noise = noise_variance(energy, batched.sizes, widths, directions, affine=fit.affine)
+    noise = noise_variance(energy, batched.sizes, widths, directions, float(fit.affine))
     pulls, press = influence_and_press(problem, result.labels, result.subspaces)
     by_distance = problem.criterion == "distance"
     warn_of_repulsion(fit.criterion, fit.subspaces, batched.residual, batched.sizes)
@@ -303,7 +303,7 @@ def _given_start(blocks: Blocks, settings: Settings) -> Any:
     right = tuple(labels.shape) == (n,) and xp.isdtype(labels.dtype, "integral")
     if not right or int(xp.min(labels)) < 0 or int(xp.max(labels)) >= int(settings.n_clusters):
         given_labels(settings, labels, n)
-        raise ParameterTypeError("init", f"<init> has the type {labels.dtype}. Use whole numbers.")
+        raise ParameterTypeError("init", f"<init> has type {labels.dtype}. Pass whole numbers.")
     return blocks.split(labels)
 
 

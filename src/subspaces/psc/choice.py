@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans
 from subspaces._types import Array, Indices
 from subspaces.core.exact_union import exact_union
 from subspaces.core.partition import assign
-from subspaces.messages import Advice, Grade, Verdict, in_a_row, use
+from subspaces.messages import FEWER_CLUSTERS, Advice, Grade, Verdict, in_a_row, use
 from subspaces.progress import Step
 from subspaces.psc import choosing
 from subspaces.psc.candidates import AXES, Candidate, leading_axes, of_number, searched
@@ -96,7 +96,10 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
         chosen = _one_cluster(rows, settings) if not numbers or against else _simplest(settings)
     else:
         chosen = _with_numbers(X, rows, settings, best[0])
-    return chosen, table_of(found, best, against)
+    table = table_of(found, best, against)
+    if not best and numbers and not is_auto(settings.n_clusters):
+        table |= _in_words(_too_few_samples(chosen))
+    return chosen, table
 
 
 def candidates(rows: Array, settings: Settings, numbers: Sequence[int]) -> list[Candidate]:
@@ -258,7 +261,6 @@ def table_of(
     distinct = {(each.n_clusters, not each.affine, each.dimensions): each for each in ranked}
     ordered = [distinct[key] for key in sorted(distinct)]
     least = min((each.icl for each in found), default=np.nan)
-    verdict = verdict_on(best, against)
     return {
         "n_clusters": [each.n_clusters for each in ordered],
         "n_components": [list(each.dimensions) for each in ordered],
@@ -267,21 +269,24 @@ def table_of(
         "difference": [float(each.icl - least) for each in ordered],
         "against_one": None if against is None else vars(against),
         "answers": answers(best, against),
-        "fact": str(replace(verdict, advice=())),
-        "verdict": str(verdict),
-        "grade": verdict.grade.value,
+        **_in_words(verdict_on(best, against)),
     }
 
 
 def _table_of_exact(exact: Candidate) -> dict[str, Any]:
-    verdict = choosing.verdict_on_exact(exact.n_clusters)
-    table = table_of([exact], [exact], None)
-    return table | {
-        "fact": str(replace(verdict, advice=())),
-        "verdict": str(verdict),
-        "grade": verdict.grade.value,
-        "difference": [0.0],
-    }
+    table = table_of([exact], [exact], None) | {"difference": [0.0]}
+    return table | _in_words(choosing.verdict_on_exact(exact.n_clusters))
+
+
+def _in_words(verdict: Verdict) -> dict[str, str]:
+    fact = str(replace(verdict, advice=()))
+    return {"fact": fact, "verdict": str(verdict), "grade": verdict.grade.value}
+
+
+def _too_few_samples(chosen: Settings) -> Verdict:
+    """Return that the simplest clusters were taken, as the samples are too few to compare any."""
+    fact = "{chosen} clusters, as given. The samples are too few to choose their dimensions."
+    return Verdict("too_few_samples", fact, {"chosen": chosen.n_clusters}, (FEWER_CLUSTERS,))
 
 
 def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict:
@@ -293,22 +298,22 @@ def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict
     figures: dict[str, Any] = {"chosen": chosen.n_clusters, "near": sorted(near)}
     if against is not None and not against.keeps:
         figures |= {"chosen": 1, "near": [chosen.n_clusters], "rival": chosen.n_clusters}
-        fact = "1 cluster, since one group describes the samples as well as {rival} clusters."
+        fact = "1 cluster: one group describes the samples as well as {rival} clusters do."
         advice = (use("n_clusters", chosen.n_clusters),) if against.gain > 0.0 else ()
         grade = Grade.DOUBTFUL if against.gain > 0.0 else Grade.SURE
         return Verdict("one_group", fact, figures, advice, grade=grade)
     several = "{chosen} clusters"
     if against is not None and not against.is_clear:
-        fact = f"{several}, but one group with long tails or a bend describes the samples as well."
+        fact = f"{several}, but a single group with long tails or a bend fits just as well."
         return Verdict("as_one_group", fact, figures, grade=Grade.DOUBTFUL)
     if near:
-        fact = f"{several}. {in_a_row(sorted(near))} clusters describe the samples about as well."
-        look = Advice(f"look at <n_clusters={min(near)}>, too", "n_clusters", min(near))
+        fact = f"{several}. {in_a_row(sorted(near))} clusters fit about as well."
+        look = Advice(f"also look at <n_clusters={min(near)}>", "n_clusters", min(near))
         return Verdict("as_good", fact, figures, (look,), grade=Grade.DOUBTFUL)
     if not others:
         return Verdict("alone", f"{several}. No other number was tried.", figures)
     figures |= {"rival": others[0].n_clusters, "difference": others[0].icl - chosen.icl}
-    fact = f"{several}. {{rival}} clusters come next."
+    fact = f"{several}. The second best is {{rival}} clusters."
     return Verdict("clear", fact, figures, grade=Grade.SURE)
 
 

@@ -29,12 +29,13 @@ from subspaces._types import AnyArray, Array, Block, Codes
 from subspaces.core import incomplete
 from subspaces.core.array import like, namespace, to_host
 from subspaces.core.likelihood import as_divisor
-from subspaces.core.partition import assign
-from subspaces.core.secular import Downdate
+from subspaces.core.partition import assign, unit_of
+from subspaces.core.secular import Downdate, copy_of
 from subspaces.data.block_pass import nearest, score
 from subspaces.data.blocks import slices
 from subspaces.data.pass_plan import Pass
 from subspaces.psc.result import Fit, orthonormal
+from subspaces.subspace import weighted_sum
 
 # By how much the label's probability is above an equal one, so that it is the largest in any order.
 STEP = 1e-9
@@ -49,18 +50,22 @@ def with_probabilities(X: Array, fit: Fit, removed: Sequence[Downdate]) -> Fit:
 
     removed: the members of each cluster under the PCA of the others.
     """
-    widths = fit.dimensions
+    widths, clusters = fit.dimensions, fit.clusters.partition
     assert fit.directions is not None
     assert fit.noise_variance is not None
     errors = np.concatenate([each.squared_error for each in removed])
     counts = [len(each.squared_error) for each in removed]
-    noise = left_out_noise(errors, np.repeat(fit.directions - widths, counts))
+    freedom = np.repeat(fit.directions - widths, counts).astype(float)
+    noise = left_out_noise(errors, freedom, clusters.in_order)
     noise = as_divisor(fit.noise_variance if np.isnan(noise) else noise, fit.data)
-    facts = len(errors), max(noise, SMALLEST), fit.directions
+    facts = float(clusters.sizes.sum()), max(noise, SMALLEST), fit.directions
     fit = replace(fit, left_out_noise=max(noise, SMALLEST))
-    costs, clusters = as_density(fit).scores(X), fit.clusters.partition
+    costs, spent = as_density(fit).scores(X), fit.affine * unit_of(fit.weights)
     for k, (each, size) in enumerate(zip(removed, clusters.sizes.tolist(), strict=True)):
-        costs[clusters.members(k), k] = costs_left_out(each, size - 1, *facts, affine=fit.affine)
+        members = clusters.members(k)
+        copy = copy_of(clusters.row_weights[members])
+        left = np.where(size > copy, size - copy, copy)
+        costs[members, k] = costs_left_out(each, left, *facts, spent=spent)
     return replace(fit, probabilities=from_costs(costs, fit.labels))
 
 
@@ -71,7 +76,8 @@ def as_density(fit: Fit) -> Fit:
     known = fit.left_out_noise, fit.noise_variance, fit.cell_noise
     noise = max(next(each for each in known if each is not None), SMALLEST)
     # Scores divide a spectrum by n_k, but a variance around a mean is the energy over n_k - 1.
-    more = np.maximum(fit.sizes, 1.0) / np.maximum(fit.sizes - fit.affine, 1.0)
+    one = unit_of(fit.weights)
+    more = np.maximum(fit.sizes, one) / np.maximum(fit.sizes - fit.affine * one, one)
     subspaces = tuple(
         replace(
             each,
@@ -85,7 +91,7 @@ def as_density(fit: Fit) -> Fit:
         fit,
         subspaces=subspaces,
         scored_by="likelihood",
-        data=replace(fit.data, rank=directions, n_samples=max(round(fit.sizes.sum()), 1)),
+        data=replace(fit.data, rank=directions, n_samples=max(float(fit.sizes.sum()), one)),
         n_variables=None,
         noise_variance=noise,
         cell_noise=noise,
@@ -129,28 +135,32 @@ def constant(directions: int) -> float:
     return 0.5 * directions * np.log(2.0 * np.pi)
 
 
-def left_out_noise(errors: Array, freedom: Array) -> float:
+def left_out_noise(errors: Array, freedom: Array, weights: Array | None = None) -> float:
     """Return s2: the mean left-out error per direction; nan if no sample has one.
 
     errors, freedom (n,): squared left-out error of each sample, infinite if the others span
-    nothing, and the number of directions off its subspace.
+    nothing, and the number of directions off its subspace; weights (n,): None if all are one.
     """
     known = np.isfinite(errors) & (freedom > 0)
-    return float(errors[known].sum() / freedom[known].sum()) if known.any() else np.nan
+    if not known.any():
+        return np.nan
+    own = None if weights is None else weights[known]
+    return weighted_sum(errors[known], own) / weighted_sum(freedom[known], own)
 
 
 def costs_left_out(
-    removed: Downdate, size: float, n_samples: float, noise: float, directions: int, *, affine: bool
+    removed: Downdate, left: Array, n_samples: float, noise: float, directions: int, *, spent: float
 ) -> Array:
     """Return -J of each member of a cluster under the Gaussian of the others, (n_k,).
 
-    size: that of the cluster without the member.
+    left (n_k,): the weight of the cluster without the member; spent: what its mean uses up.
     """
-    variances = np.maximum(removed.eigenvalues / max(size - affine, 1.0), noise)
+    freedom = np.where(left > spent, left - spent, left)
+    variances = np.maximum(removed.eigenvalues / freedom[:, None], noise)
     free = directions - variances.shape[1]
     log_scale = 0.5 * (free * np.log(noise) + np.log(variances).sum(axis=1))
     distance = removed.squared_error / noise + (removed.energies / variances).sum(axis=1)
-    return log_scale - np.log(max(size, 1.0) / n_samples) + 0.5 * distance
+    return log_scale - np.log(left / n_samples) + 0.5 * distance
 
 
 def from_costs(costs: Array, labels: Codes) -> Array:
