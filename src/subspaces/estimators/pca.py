@@ -22,7 +22,7 @@ from subspaces.messages import Advice, ParameterError, shown
 from subspaces.pca.blocks import as_blocks, fit_blocks, scores_in_blocks, values_in_blocks
 from subspaces.pca.choice import PCAComponents
 from subspaces.pca.fit import PCAFit, checked_number, fit
-from subspaces.pca.outliers import PCAOutliers, checked_level, outliers_of
+from subspaces.pca.outliers import PCAOutliers, outliers_of
 from subspaces.pca.press import PCAInfluence
 from subspaces.pca.table import varying_table
 from subspaces.runtime import model_file
@@ -305,7 +305,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             ``.verdict``, ``.table`` and ``.plot()``.
         """
         check_is_fitted(self)
-        found, level = self.fit_.members(checked_level(level), robust=self.robust), float(level)
+        level = as_real(level, "level", above=True, high=1.0)
+        found = self.fit_.members(level, robust=self.robust)
         if X is None:
             return outliers_of(found, level, self.fit_.sample_names, self.fit_.variables)
         rows = self.fit_.prepared(self._matrix(X, "outliers"))
