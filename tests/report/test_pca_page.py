@@ -16,6 +16,7 @@ from subspaces.app.report._pca.labels import sides_of_names
 from subspaces.app.report._pca.sample_figures import class_groups
 from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
 from subspaces.messages import note
+from subspaces.runtime.warning import collect_warnings
 from tests.report.hostile import CLASSES, SCRIPT, hostile_frame
 from tests.report.outline import Outline, figures_of, numbers, section, sections_of
 
@@ -80,7 +81,8 @@ def test_the_findings_are_those_of_the_diagnostics(wine):
     expected = pca_components(X, scale=True)
     assert found.components.verdict == expected.verdict
     np.testing.assert_allclose(found.components.ratio, expected.ratio)
-    out = pca_outliers(scaled, expected.n_components)
+    with collect_warnings():
+        out = pca_outliers(scaled, expected.n_components)
     assert found.outliers.verdict == out.verdict
     drives = pca_influence(scaled, expected.n_components, center=True)
     np.testing.assert_allclose(found.influence, drives.influence)
@@ -95,10 +97,10 @@ def test_the_findings_are_those_of_the_diagnostics(wine):
 
 def test_a_frame_has_names_and_an_array_numbers(wine):
     X, _ = wine
-    assert ": wine 95, wine 69" in gather_pca(X, scale=True).outliers.verdict
+    assert ": wine 95" in gather_pca(X, scale=True).outliers.verdict
     found = gather_pca(X.to_numpy(), scale=True)
     assert found.sample_names[95] == "95"
-    assert ": 95, 69" in found.outliers.verdict
+    assert ": 95" in found.outliers.verdict
     assert found.variable_names[:2] == ["x0", "x1"]
 
 
@@ -212,7 +214,7 @@ def test_who_does_not_belong_is_drawn_by_distances(page, wine):
     assert across["y0"] == pytest.approx(np.sqrt(known.q_limit))
     assert upwards["x0"] == pytest.approx(np.sqrt(known.t2_limit))
     X = factors(60, 12, 2)
-    X[0] += 1000 * np.random.default_rng(0).normal(size=12)
+    X[0] += 1000 * np.linalg.svd(X - X.mean(axis=0))[2][-1]
     assert figures_of(render_pca(X))["limits"]["layout"]["yaxis"]["type"] == "log"
 
 
