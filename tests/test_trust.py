@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -138,17 +138,17 @@ def test_one_cluster_has_nothing_to_compare():
 def test_other_samples_and_a_model_without_labels_are_named():
     X, _ = blobs()
     model = PSC(3, random_state=0).fit(X)
-    with pytest.raises(ValueError, match=r"X has 5 samples, .* fitted to 90. Use the data of fit"):
+    with pytest.raises(ValueError, match=r"X has 5 samples, .* fitted to 90"):
         means_or_directions(model, X[:5])
     found = means_or_directions(make_pipeline(model), X)
     assert found.conclusion == means_or_directions(model, X).conclusion
-    with pytest.raises(ValueError, match=r"PSC has no labels_. Use a fitted clusterer, or a pipe"):
+    with pytest.raises(ValueError, match=r"PSC has no labels_. Pass a fitted clusterer, or a pipe"):
         means_or_directions(PSC(3), X)
 
 
-def judged(agreement, k_means=0.0, estimator=None, doubt=""):
+def judged(agreement, k_means=0.0, estimator=None, doubt="", matrix=((1.0,),)):
     measured = {"agreement": agreement, "splits": 7, "k_means": k_means}
-    return _trust.verdict_on_stability(measured, estimator or PSC(3), np.ones((4, 3)), doubt)
+    return _trust.verdict_on_stability(measured, estimator or PSC(3), np.array(matrix), doubt)
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,18 @@ def test_the_verdict_on_stability(value, k_means, doubt, code, grade):
     assert str(found).startswith(f"{word}: ")
 
 
+@pytest.mark.parametrize("value", [0.3, 0.6])
+def test_only_variables_of_different_units_are_advised_to_be_scaled(value):
+    pixels = load_digits().data[:100]
+    assert "scale" not in [each.parameter for each in judged(value, matrix=pixels).advice]
+    alike = judged(value, doubt="one_subspace", matrix=pixels)
+    assert [each.parameter for each in alike.advice] == ["n_clusters"]
+    wine = judged(value, matrix=load_wine().data)
+    assert "scale" in [each.parameter for each in wine.advice]
+
+
 def test_advice_that_was_followed_is_left_out():
-    found = judged(0.6)
+    found = judged(0.6, matrix=load_wine().data)
     assert "scale variables" in str(found)
     assert "scale variables" not in found.in_words(settled=["scale"])
     by_means = judged(0.4, 0.9).in_words(command=True)
@@ -204,16 +214,16 @@ def test_clusters_that_one_subspace_beats_are_doubtful_though_halves_agree():
     found = stability(PSC(3, n_init=3, random_state=0), X, n_resamples=4, random_state=0)
     assert found.stability > 0.8
     assert (found.grade, found.conclusion.code) == (Grade.DOUBTFUL, "one_subspace")
-    assert [advice.parameter for advice in found.conclusion.advice] == ["scale", "n_clusters"]
+    assert [advice.parameter for advice in found.conclusion.advice] == ["n_clusters"]
 
 
 def test_no_number_is_advised_to_be_chosen_from_a_table_with_missing_values():
     X = np.ones((10, 4))
-    assert _trust._ways_to_see_one(X)[1].value == "auto"
+    assert _trust._ways_to_see_one(X)[0].value == "auto"
     X[0, 0] = np.nan
-    assert _trust._ways_to_see_one(X)[1].words.endswith("on variables without missing values")
+    assert _trust._ways_to_see_one(X)[0].words.endswith("on variables without missing values")
     X[1] = np.nan
-    assert _trust._ways_to_see_one(X)[1].parameter is None
+    assert _trust._ways_to_see_one(X)[0].parameter is None
 
 
 @pytest.mark.parametrize(

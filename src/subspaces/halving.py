@@ -319,8 +319,8 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
     figures["top"] = top = float(found.stability[measured].max())
     if found.is_doubted:
         fact = (
-            "No number of clusters is stable: halves of the samples agree to {top:.2f} at most "
-            "(1 is perfect). {chosen:#cluster is|clusters are} a guess."
+            "No number of clusters is stable: halves of the samples agree to {top:.2f} at "
+            "most (1 is perfect). {chosen:#cluster is|clusters are} a guess."
         )
         return Verdict("unstable", fact, figures, grade=Grade.NO)
     grade = Grade.SURE if round(top, 2) >= SOLID else Grade.DOUBTFUL
@@ -331,7 +331,7 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
         also = _named(found, [i for i in found.solid if i != found.best])
         fact += f" {also} also stable." if also else ""
         return Verdict("most_stable", fact, figures, grade=grade)
-    why = "the largest number at which both halves find every cluster"
+    why = "the largest number for which both halves find every cluster"
     why = why if found.solid else "the smallest of these"
     first = _stable_ones(found, top)
     fact = f"{first} {{chosen:#cluster was|clusters were}} chosen, {why}."
@@ -349,9 +349,9 @@ def _stable_ones(found: Numbers, top: float) -> str:
         parts = [f"{_named(found, sorted([best, *near]))} about equally stable"]
     elif near:
         may = in_a_row([f"{found.numbers[i]} ({found.stability[i]:.2f})" for i in near])
-        parts.append(f"{may} may be as stable")
+        parts.append(f"{may} may be just as stable")
     if others:
-        parts.append(f"{_named(found, others)} stable, too")
+        parts.append(f"{_named(found, others)} also stable")
     return f"{', and '.join(parts)}."
 
 

@@ -22,7 +22,8 @@ ELSEWHERE = (
 PYTHON_ALONE = (
     "<init", "<weights", "<refine", "<min_components", "<method", "<consensus", "<cluster=",
     "<names>", "<expressed>", "<y>", "<by=", "<candidates", "adata", "AnnData", "fit_predict",
-    "labels_", "pca_press", "pca_components", "recipes.expression", "Row {} of X", "Use X and y",
+    "labels_", "pca_press", "pca_components", "recipes.expression", "row {} of X",
+    "does not accept",
 )  # fmt: skip
 NAMES_OF_VALUES = {"loo_projection", "press_points", "press_sum", "codimension_one"}
 ENDINGS = r"(csv|tsv|txt|gz|gct|cls|xlsx|xls|npz|parquet|h5ad|html|json)"

@@ -104,7 +104,7 @@ def test_a_hole_is_named(value, polars_frame):
 
 
 def test_text_is_refused(polars_frame):
-    with pytest.raises(ValueError, match="X is not a table of real numbers"):
+    with pytest.raises(ValueError, match=r"X has text .'high'. at row 0"):
         KSubspaces(2).fit(polars_frame.with_columns(g2=polars.lit("high")))
 
 
@@ -114,7 +114,7 @@ def test_a_column_of_text_is_named(pandas_frame, polars_frame):
         pandas_frame.assign(tissue=texts),
         polars_frame.with_columns(polars.Series("tissue", texts)),
     ):
-        with pytest.raises(ValueError, match=r", at row (0|'c0'), column 'tissue'\. Use numbers"):
+        with pytest.raises(ValueError, match=r"at row (0|'c0'), column 'tissue'\."):
             PSC(2).fit(frame)
 
 

@@ -235,7 +235,7 @@ def test_samples_that_are_refused():
 
 def test_scores_of_another_width_are_refused(X):
     model = PCA().fit(X)
-    with pytest.raises(ValueError, match=r"shape \(5, 2\). Use scores of shape \(n, 3\)"):
+    with pytest.raises(ValueError, match=r"shape \(5, 2\), but the model has 3 components"):
         model.inverse_transform(np.ones((5, 2)))
     with pytest.raises(ValueError, match="X has 19 features, but PCA is expecting 20"):
         model.transform(X[:, :-1])
@@ -324,7 +324,7 @@ class TestItsFile:
         [
             ({"n_features_in_": 3}, "does not match"),
             ({"fit": 1}, "the attribute 'fit', which PCA does not have"),
-            ({"fit_": None}, "has the wrong kind"),
+            ({"fit_": None}, "has the wrong type"),
         ],
     )
     def test_what_does_not_fit_is_refused(self, X, change, message, tmp_path):

@@ -125,7 +125,7 @@ def test_the_command_runs_or_says_what_it_needs():
         [sys.executable, "-m", "subspaces", "--help"], capture_output=True, text=True
     )
     if done.returncode:
-        assert "Use pip install 'subspaces[cli]'" in done.stderr
+        assert "Run: pip install 'subspaces[cli]'" in done.stderr
     else:
         assert "fit" in done.stdout
 

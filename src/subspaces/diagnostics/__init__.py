@@ -1,10 +1,10 @@
 """One PCA: its components, outliers, influential samples. A clustering: its markers, its trust."""
 
+from subspaces.diagnostics._certainty import LabelConfidence, label_confidence, label_sets
 from subspaces.diagnostics._markers import Markers, markers
 from subspaces.diagnostics._trust import (
     MeansOrDirections,
     Stability,
-    ambiguity,
     means_or_directions,
     stability,
 )
@@ -13,6 +13,7 @@ from subspaces.pca.outliers import PCAOutliers, pca_outliers
 from subspaces.pca.press import PCAInfluence, Press, ols_press, pca_influence, pca_press
 
 __all__ = [
+    "LabelConfidence",
     "Markers",
     "MeansOrDirections",
     "PCAComponents",
@@ -20,7 +21,8 @@ __all__ = [
     "PCAOutliers",
     "Press",
     "Stability",
-    "ambiguity",
+    "label_confidence",
+    "label_sets",
     "markers",
     "means_or_directions",
     "ols_press",

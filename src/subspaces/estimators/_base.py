@@ -226,11 +226,11 @@ class SubspaceClusterer(
     def _refuse(self, unknown: Iterable[str]) -> None:
         """Raise TypeError that names an argument of `fit` beyond X and y, if there is one."""
         for name in unknown:
-            advice = "X and y alone"
+            advice = "Leave it out."
             if name == "sample_weight":
-                advice = "PSC, KSubspaces or MPPCA to weight samples"
+                advice = "Use PSC, KSubspaces or MPPCA to weight samples."
             raise ParameterTypeError(
-                name, f"{type(self).__name__}.fit does not accept {name}. Use {advice}."
+                name, f"{type(self).__name__}.fit does not accept {name}. {advice}"
             )
 
     def predict(self, X: Any) -> Any:
@@ -306,7 +306,7 @@ class SubspaceClusterer(
 
         Higher is better, as model selection in scikit-learn expects it. Squared errors fall with
         every further dimension or cluster, on new samples, too: to choose among those, use
-        ``PSC(criterion="likelihood")``, or `subspaces.selection`. Samples with missing cells count
+        `metrics.likelihood_scorer`, or `subspaces.selection`. Samples with missing cells count
         as `transform` scores them.
 
         Parameters
@@ -483,8 +483,8 @@ class SubspaceClusterer(
         check_is_fitted(self)
         if not type(self).__module__.startswith("subspaces."):
             raise TypeError(
-                f"{type(self).__name__} is not an estimator of this library, so `load` would not "
-                "know it. Use pickle or joblib."
+                f"{type(self).__name__} is not part of this library, so `load` cannot read "
+                "it. Save it with pickle or joblib."
             )
         parameters = self.get_params(deep=False)
         for name, value in parameters.items():
@@ -493,7 +493,7 @@ class SubspaceClusterer(
                 doubt(
                     ChoiceWarning,
                     "not_saved",
-                    "<{name}> cannot be written to a file, so its default is stored.",
+                    "<{name}> cannot be written to a file, so its default was saved instead.",
                     name=name,
                     default=parameters[name],
                 )
@@ -637,8 +637,8 @@ class SubspaceClusterer(
             kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
             raise ParameterError(
                 needs_memory.partition("=")[0],
-                f"<{needs_memory}> needs all samples in memory, not a {kind}.",
-                Advice(f"use X.{fetch}()", command="use a dense table"),
+                f"<{needs_memory}> does not work with a {kind}.",
+                Advice(f"pass X.{fetch}()", command="save a dense table"),
                 Advice(f"leave out <{needs_memory.partition('=')[0]}>"),
             )
         return None
@@ -673,8 +673,8 @@ class SubspaceClusterer(
         too_large = no_room(8 * n_numbers)
         if too_large:
             raise MemoryError(
-                f"{type(self).__name__} of {shape[0]} samples x {shape[1]} variables {too_large}. "
-                "Use fewer samples or variables"
+                f"{type(self).__name__} for {shape[0]} samples x {shape[1]} variables "
+                f"{too_large}. Take fewer samples or variables"
             )
 
     def _numbers_held(self, n: int, p: int) -> int:
@@ -754,13 +754,14 @@ class SubspaceClusterer(
         if self._n_features_out == 1:
             raise ParameterError(
                 "by",
-                "The model has one cluster, so there is nothing to compare. Use <by='axes'>, "
-                "or more clusters.",
+                "The model has only one cluster, so there is nothing to compare. Set "
+                "<by='axes'>, or fit more clusters.",
             )
         if not hasattr(self, "cluster_means_"):
             raise ParameterError(
                 "by",
-                "partial_fit does not keep cluster means. Fit again, or use <by='axes'>.",
+                "The model was fitted with partial_fit, which does not keep cluster means. "
+                "Call fit, or set <by='axes'>.",
             )
         if isinstance(self.labels_, np.ndarray):
             clusters = Partition(self.labels_, self._n_features_out, self._weights)
@@ -794,8 +795,8 @@ class SubspaceClusterer(
         if largest > FURTHEST * self._scale:
             raise ParameterError(
                 "X",
-                f"<X> has values up to {largest:.3g}, a very different scale from the fit's, up to "
-                f"{self._scale:.3g}. Use the same units.",
+                f"<X> has values up to {largest:.3g}, but the model was fitted to values up "
+                f"to {self._scale:.3g}. Convert it to the same units.",
             )
 
     def _recorded(

@@ -62,7 +62,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | PCA:
     kinds = dict(all_estimators())
     if saved.estimator not in kinds:
-        raise ValueError(f"it is a model of {saved.estimator!r}, which this library does not have")
+        raise ValueError(f"this library has no estimator {saved.estimator!r}")
     model = kinds[saved.estimator]()
     model.set_params(**saved.parameters)
     restore(model, saved.state)
@@ -70,7 +70,7 @@ def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | PCA:
         warnings.simplefilter("ignore")
         works = _is_whole(model)
     if not works:
-        raise ValueError("its parts do not fit together")
+        raise ValueError("its parts contradict each other")
     return model
 
 

@@ -669,8 +669,8 @@ def _n_factors(model: MCFA, X: Array) -> int:
     """Return the number of common factors, after checks of it and of ``n_clusters`` against X."""
     n, p = X.shape
     if np.ndim(model.n_components):
-        fact = f"{type(model).__name__} uses one <n_components> for all clusters."
-        advice = Advice("use the sum of the clusters' dimensions, say", "n_components")
+        fact = f"{type(model).__name__} uses the same <n_components> for all clusters."
+        advice = Advice("try the sum of the dimensions", "n_components")
         raise ParameterError("n_components", fact, advice, value=model.n_components)
     why, most = " for {n:#sample} of {p:#variable}", min(n - 1, p)
     n_factors = as_count(model.n_components, "n_components", low=1, high=most, why=why, n=n, p=p)

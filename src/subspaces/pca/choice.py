@@ -213,7 +213,7 @@ def pca_components(
     >>> found.n_components, found.low, found.high
     (3, 3, 3)
     >>> found.verdict
-    '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
+    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
     """
     table = varying_table(X, center=center, scale=scale)
     method = as_choice(method, "method", KINDS_OF_NOISE)

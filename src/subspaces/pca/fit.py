@@ -27,6 +27,7 @@ from subspaces.pca.choice import PCAComponents, choice_of
 from subspaces.pca.components import Components
 from subspaces.pca.intervals import StandardErrors, jackknife, t_intervals
 from subspaces.pca.missing import fit_pca, warn_of_low_values
+from subspaces.pca.outliers import Members, judge_samples
 from subspaces.pca.press import PCAInfluence, incomplete_influence, influence_of
 from subspaces.pca.rotation import rotated
 from subspaces.pca.table import VaryingTable
@@ -51,7 +52,8 @@ class PCAFit:
     then divided by, None for nothing; others: energy off the axes; missing_share: of the cells;
     axes: all axes of the samples, around the mean and scaled, None if they were not kept; weights,
     observed (n, p): None for ones; found: how many components were counted, None if nobody asked;
-    single: whether the table was in single precision; seed: of the cells that are left out.
+    single: whether the table was in single precision; seed: of the cells that are left out;
+    sampled: the fit of a sample of many rows, in which components were counted.
     """
 
     n_samples: int
@@ -70,8 +72,9 @@ class PCAFit:
     found: Components | None = None
     single: bool = False
     seed: int = 0
-    variables: Annotated[tuple[str, ...], "p"] = ()
+    variables: tuple[str, ...] = ()
     sample_names: Annotated[NDArray[Any], "n"] | None = None
+    sampled: Any = None
 
     @property
     def n_components(self) -> int:
@@ -121,29 +124,31 @@ class PCAFit:
         names = range(self.n_samples) if self.sample_names is None else self.sample_names
         return VaryingTable(
             rows, varies, self.center, self.mean, self.scale, [str(name) for name in names],
-            self.observed, [v for v, kept in zip(self.variables, varies, strict=True) if kept],
-            self.weights,
+            self.observed, np.array(self.variables)[varies].tolist(), self.weights,
         )  # fmt: skip
 
     @property
     def all_axes(self) -> PrincipalAxes:
         """All axes of the samples; an error if they were not kept."""
         if self.axes is None:
-            fact = "This needs all axes of <X>, which a fit in blocks and a large file do not keep."
-            raise ParameterError("X", fact, Advice("fit a table in memory"))
+            fact = "This needs all axes, which a fit in blocks or a large file does not store."
+            raise ParameterError("X", fact, Advice("fit the table in memory"))
         return self.axes
 
     @property
     def complete_axes(self) -> PrincipalAxes:
         """The same of a table without missing values; an error if it has some."""
         if self.observed is not None:
-            fact = "<X> has missing values, but this needs every value."
+            fact = "<X> has missing values, but this needs all values."
             raise ParameterError("X", fact, Advice("fill them with impute first"))
         return self.all_axes
 
     @cached_property
     def choice(self) -> PCAComponents:
         """How many components there are, how sure that is, and how many predict."""
+        if self.sampled is not None:
+            choice: PCAComponents = self.sampled.choice
+            return choice
         table, axes = self.table, self.all_axes
         varying = PrincipalAxes(axes.coordinates, axes.eigenvalues, axes.basis[table.varies])
         found = self.found
@@ -164,6 +169,19 @@ class PCAFit:
         held = np.where(table.observed == 0, np.nan, table.rows)
         return incomplete_influence(held, self.n_components, self.sample_names, center=self.center)
 
+    def members(self, level: float, *, robust: bool) -> Members:
+        """Return the samples as they are judged, by a PCA of all or of those that belong."""
+        if self.weights is not None:
+            fact = "A PCA with <sample_weight> does not tell outliers."
+            raise ParameterError("sample_weight", fact, Advice("fit it without weights"))
+        holes = None
+        if self.observed is not None:
+            holes = np.zeros((self.n_samples, len(self.mean)), dtype=bool)
+            holes[:, self.table.varies] = self.observed == 0
+        return judge_samples(
+            self.all_axes, self.n_components, level, holes, center=self.center, robust=robust
+        )
+
     @cached_property
     def standard_errors(self) -> StandardErrors:
         """Standard errors of loadings, scores and variances, by the jackknife."""
@@ -183,10 +201,6 @@ class PCAFit:
         rows = X - self.mean
         return rows if self.scale is None else rows / self.scale
 
-    def restored(self, rows: Array) -> Array:
-        """Return prepared samples (n, p) in the units of the table."""
-        return (rows if self.scale is None else rows * self.scale) + self.mean
-
     def completed(self, rows: Array) -> Array:
         """Return prepared samples (n, p) with what the components expect in place of NaN."""
         holes = np.isnan(rows)
@@ -201,11 +215,22 @@ class PCAFit:
         noise = max(per_cell, floor)
         return np.where(holes, incomplete.placed(rows, self._gaussian(noise), noise)[0], rows)
 
-    def log_density(self, rows: Array) -> Array:
-        """Log-density (n,) of prepared samples by their observed cells, in the units of the table.
+    def scores(self, X: Array) -> Array:
+        """Return the scores (n, R) of samples (n, p) on the components; NaN is filled first."""
+        return self.completed(self.prepared(X)) @ self.components.T
+
+    def imputed(self, X: Array) -> Array:
+        """Return samples (n, p) with what the components expect in place of NaN."""
+        rows = self.completed(self.prepared(X))
+        rows = (rows if self.scale is None else rows * self.scale) + self.mean
+        return np.where(np.isnan(X), rows, X).astype(X.dtype, copy=False)
+
+    def log_density(self, X: Array) -> Array:
+        """Log-density (n,) of samples (n, p) by their observed cells, in the units of the table.
 
         The noise is that of `positive_noise`, which must be above 0.
         """
+        rows = self.prepared(X)
         noise = self.positive_noise
         whole = IncompleteMixture((self._gaussian(noise),), np.ones(1), np.array([noise]))
         units = 0.0 if self.scale is None else ~np.isnan(rows) @ np.log(self.scale)
@@ -236,10 +261,10 @@ class PCAFit:
 
     def in_memory(self) -> "PCAFit":
         """Return the same for a file: without all axes of the samples if they are large."""
-        held = self.axes
+        held = self.axes if self.sampled is None else self.sampled.axes
         if held is None or held.coordinates.size + held.basis.size <= MOST_KEPT:
             return self
-        return replace(self, axes=None, observed=None)
+        return replace(self, axes=None, observed=None, sampled=None)
 
 
 def fit(
@@ -315,7 +340,7 @@ def checked_number(n_components: Any) -> int | float | Auto | None:
         return None
     if isinstance(n_components, str) or (is_share and not 0.0 < float(n_components) < 1.0):
         instead = use("n_components", "auto")
-        fact = "<n_components={value!r}> is neither a count, a share of the variance nor 'auto'."
+        fact = "<n_components={value!r}> is not a number, a share of the variance or 'auto'."
         raise ParameterError("n_components", fact, instead, value=n_components)
     return float(n_components) if is_share else as_count(n_components, "n_components", low=0)
 
@@ -390,5 +415,5 @@ def _warn_of_count(table: VaryingTable, found: Components, axes: PrincipalAxes) 
         doubt(DataWarning, "too_small", fact, use("n_components", 1), n=n, q=q)
     if found.count == 0:
         one = [use("n_components", 1)] if axes.rank else []
-        none = "No component stands out of the noise, so transform returns no columns."
+        none = "No component is stronger than noise, so transform returns an empty table."
         doubt(ChoiceWarning, "no_component", none, *one, rank=axes.rank)

@@ -172,15 +172,15 @@ def pca_press(
     method = as_choice(method, "method", get_args(PressMethod))
     X, n_components = _checked(X, n_components, center=center)
     if method != "hat" and np.isnan(X).any():
-        fact = "<X> contains NaN, but <method={value!r}> needs every value."
+        fact = "<X> has missing values, but <method={value!r}> needs them all."
         raise ParameterError("method", fact, use("method", "hat"), value=method)
     if _SCANS.is_first(X.shape, n_components):
         falls = "keeps falling" if method == "exact" else "can keep falling"
         doubt(
             ChoiceWarning,
             "press_falls",
-            "The error of pca_press {falls} with <n_components>, so it cannot choose it.",
-            Advice("use diagnostics.pca_components to choose"),
+            "The error {falls} with <n_components>, so its minimum says nothing.",
+            Advice("choose the number with diagnostics.pca_components"),
             falls=falls,
         )
     errors = _errors(X, n_components, method, center=bool(center))
@@ -332,7 +332,8 @@ def _warn_of_mean(X: Array) -> None:
         doubt(
             DataWarning,
             "far_mean",
-            "The mean of <X> makes up {share:%} of the sum of squares, so it is the first axis.",
+            "The samples lie far from the origin ({share:%} of the sum of squares), so the "
+            "first axis is their mean.",
             use("center", True),
             share=of_mean / total,
         )
@@ -377,14 +378,16 @@ def ols_press(X: Data, y: ArrayLike) -> Press:
     X = as_matrix(X)
     if np.ndim(y) != 1:
         raise ParameterError(
-            "y", f"<y> has {np.ndim(y)} dimensions. Use one value for each row of X."
+            "y", f"<y> has {np.ndim(y)} dimensions instead of 1. Pass one value per sample."
         )
     response = as_matrix(np.reshape(y, (-1, 1)), "y", min_samples=0)[:, 0]
     check_squares(X)
     check_squares(response, "y")
     if len(response) != len(X):
         raise ParameterError(
-            "y", f"<y> has {len(response)} values for {len(X)} rows of X. Use one for each."
+            "y",
+            f"<y> has {len(response)} values, but X has {len(X)} samples. Pass one value "
+            "per sample.",
         )
     axes = principal_axes(X)
     left = axes.coordinates / np.sqrt(axes.eigenvalues)
@@ -409,8 +412,8 @@ def _refitted_regression_error(X: Array, response: Array, i: int, rank: int) -> 
     if axes.rank < rank:
         raise ParameterError(
             "X",
-            f"Row {i} of X has leverage 1, so the other {len(others)} rows do not determine "
-            "its prediction. Use more rows or fewer variables.",
+            f"The other {len(others)} samples cannot predict row {i} of X (its leverage is "
+            "1). Add samples, or leave out variables.",
         )
     along = axes.coordinates.T @ np.delete(response, i) / axes.eigenvalues
     return float((response[i] - X[i] @ axes.basis @ along) ** 2)

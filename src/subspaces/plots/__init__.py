@@ -1,9 +1,10 @@
 """Figures of results: each function draws on matplotlib Axes and returns them, without show."""
 
 from subspaces.plots._clusters import angles, loadings, scores
-from subspaces.plots._influence import influence
+from subspaces.plots._influence import influence, probabilities
 from subspaces.plots._loadings import biplot
-from subspaces.plots._pca import components, outliers
+from subspaces.plots._outliers import contributions, control_chart, outliers
+from subspaces.plots._pca import components
 from subspaces.plots._results import CRITERION_NAMES, candidates, comparison, selection
 from subspaces.plots._shapes import basis_images, clusters_3d
 from subspaces.plots._style import COLOURS, MARKERS
@@ -20,9 +21,12 @@ __all__ = [
     "clusters_3d",
     "comparison",
     "components",
+    "contributions",
+    "control_chart",
     "influence",
     "loadings",
     "outliers",
+    "probabilities",
     "scores",
     "selection",
 ]

@@ -87,7 +87,7 @@ def scores(
         raise ParameterError(
             "X",
             f"<X> has {len(matrix)} samples, but the model was fitted to "
-            f"{len(model.labels_)}. Use the data of fit.",
+            f"{len(model.labels_)}. Pass the table it was fitted to.",
         )
     names = model.record_.sample_names if names is None else names
     names = style.check_names(names, len(matrix), "samples")
@@ -241,7 +241,7 @@ def _places(
         nearest = np.sqrt(_from_the_next(subspaces, rows, placed, cluster))
         return np.column_stack([beyond, nearest]), [
             "distance from its mean",
-            "from the next cluster",
+            "distance from the next cluster",
         ]
     places = coordinates(placed, subspace)
     labels = [_axis_name(subspace.spectrum, r) for r in range(min(2, places.shape[1]))]
@@ -261,8 +261,8 @@ def _from_the_next(
     if not others:
         raise ParameterError(
             "model",
-            "The only cluster is a mean profile, so there is no axis to draw its samples by. "
-            "Use <n_components=1> or more, or more clusters.",
+            "The only cluster is a mean profile, so there is no axis to draw. Fit more "
+            "clusters, or set <n_components=1>.",
         )
     return np.min(others, axis=0)
 
@@ -298,8 +298,8 @@ def angles(model: SubspaceClusterer | Pipeline, *, ax: Axes | None = None) -> An
     if not any(subspace.basis.shape[1] for subspace in model.subspaces_):
         raise ParameterError(
             "model",
-            "All clusters are mean profiles, which have no angles between them. Use "
-            "plots.loadings(model, cluster) for what sets a cluster apart.",
+            "All clusters are mean profiles, which have no angles. Draw what sets a cluster "
+            "apart: plots.loadings(model, cluster).",
         )
     values = np.degrees(_principal_angles(model.subspaces_))
     count = len(values)
@@ -339,7 +339,7 @@ def last_step(model: SubspaceClusterer | Pipeline) -> SubspaceClusterer:
 def _check_cluster(model: SubspaceClusterer, cluster: int) -> int:
     if not (isinstance(model, SubspaceClusterer) and hasattr(model, "project")):
         raise ParameterTypeError(
-            "model", f"{type(model).__name__} has no subspaces to draw. Use a model such as PSC."
+            "model", f"{type(model).__name__} has no subspaces to draw. Pass a model such as PSC."
         )
     check_is_fitted(model)
     return as_count(cluster, "cluster", low=0, high=len(model.subspaces_) - 1)

@@ -1,7 +1,7 @@
 """Helpers that all figures use: size, colours, markers, heat maps, names beside points."""
 
 import unicodedata
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -55,6 +55,19 @@ def canvas(ax: Axes | Sequence[Axes] | None, **options: Any) -> Iterator[Any]:
         yield plt.subplots(layout="constrained", **{"figsize": (COLUMN, 2.6), **options})[1]
 
 
+def pair(ax: Sequence[Axes] | None, function: str) -> tuple[Any, Any] | None:
+    """Return ``ax`` as two Axes, or None; raise TypeError or ValueError if it is no pair."""
+    if ax is None:
+        return None
+    message = f"{function} draws two panels: pass ax=(first, second)"
+    if not isinstance(ax, Iterable):
+        raise TypeError(message)
+    both = tuple(ax)
+    if len(both) != 2:
+        raise ValueError(f"{message}, not {len(both)} Axes")
+    return both
+
+
 @contextmanager
 def list_of(
     names: list[str], title: str, ax: Axes | None, pad: float | None = None, line: float = 0.155
@@ -102,7 +115,7 @@ def check_names(names: Names | None, count: int, what: str) -> list[str]:
         return [str(i) for i in range(count)]
     if len(names) != count:
         raise ParameterError(
-            "names", f"<names> has {len(names)} entries for {count} {what}. Use one for each."
+            "names", f"<names> has {len(names)} entries for {count} {what}. Pass one for each."
         )
     return [short_name(name) for name in names]
 
@@ -114,7 +127,9 @@ def check_classes(classes: ArrayLike | None, count: int) -> NDArray[np.str_]:
     known = np.asarray(classes).astype(str)
     if known.shape != (count,):
         raise ParameterError(
-            "classes", f"<classes> has shape {known.shape} for {count} samples. Use one per sample."
+            "classes",
+            f"<classes> has shape {known.shape}, but there are {count} samples. Pass one "
+            "class per sample.",
         )
     return known
 
@@ -127,7 +142,7 @@ def check_result(result: Any, attributes: Sequence[str], function: str, source: 
     if not all(hasattr(result, name) for name in attributes):
         raise ParameterTypeError(
             "result",
-            f"plots.{function} cannot draw a {type(result).__name__}. Use "
+            f"plots.{function} cannot draw a {type(result).__name__}. Call "
             f"plots.{function}({source}).",
         )
 

@@ -324,7 +324,7 @@ def _given_start(blocks: Blocks, settings: Settings) -> Any:
     right = tuple(labels.shape) == (n,) and xp.isdtype(labels.dtype, "integral")
     if not right or int(xp.min(labels)) < 0 or int(xp.max(labels)) >= int(settings.n_clusters):
         given_labels(settings, labels, n)
-        raise ParameterTypeError("init", f"<init> has the type {labels.dtype}. Use whole numbers.")
+        raise ParameterTypeError("init", f"<init> has type {labels.dtype}. Pass whole numbers.")
     return blocks.split(labels)
 
 

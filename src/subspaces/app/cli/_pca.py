@@ -98,7 +98,7 @@ def _driver(found: PCAFindings, table: Table, i: int) -> dict[str, Any]:
         **({} if table.classes is None else {"class": table.classes[i]}),
         "influence": found.influence[i],
         "leverage": found.leverage[i],
-        "leave_one_out_error": found.outliers.q_left_out[i],
+        "leave_one_out_error": found.outliers.error[i],
     }
 
 
@@ -146,16 +146,13 @@ def _named(table: Table) -> dict[str, Sequence[str]]:
 def _measures(found: PCAFindings) -> dict[str, list[Any]]:
     """Return the columns of samples.csv, one value per sample each."""
     known = found.outliers
-    out = set(known.outliers.tolist())
     return {
         "influence": found.influence.tolist(),
-        "leave_one_out_error": known.q_left_out.tolist(),
+        "leave_one_out_error": known.error.tolist(),
         "leverage": found.leverage.tolist(),
         "t2": known.t2.tolist(),
-        "t2_left_out": known.t2_left_out.tolist(),
         "q": known.q.tolist(),
-        "q_left_out": known.q_left_out.tolist(),
-        "outlier": ["yes" if i in out else "no" for i in range(len(known.q))],
+        "outlier": ["yes" if out else "no" for out in known.is_outlier],
     }
 
 

@@ -25,13 +25,13 @@ BUDGET = 30.0
 # than their classes, again and again (docs/recipes.md).
 BATCHES = Message(
     "batches",
-    "Batches and tissues give stable clusters, too.",
+    "Stable clusters can also be batches or tissues.",
     advice=(Advice("compare the clusters with what you know about the samples"),),
     kind="note",
 )
 UNMEASURED = Verdict("unmeasured", "Stability was not measured.")
-DIMENSION_1 = "Dimension 1 was assumed, since --dims was not given."
-CHOOSE = Advice("use --dims auto to choose it")
+DIMENSION_1 = "The clusters are lines (--dims 1), because --dims was not given."
+CHOOSE = Advice("set --dims auto to choose the dimension")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def with_stability(
         with collect_warnings() as caught:
             measured = stability(estimator, table.data, random_state=seed, **limits)
     except ValueError as error:
-        fact = "Stability was not measured, since halves of the samples cannot be fitted: {why}."
+        fact = "Stability was not measured, because fitting half of the samples failed: {why}."
         failed = Verdict("unmeasured", fact, {"why": in_options(error).rstrip(".")})
         return replace(trust, found={**trust.found, "stability": _entry(failed)})
     halvings, k_means = len(measured.per_resample), measured.k_means
@@ -102,7 +102,7 @@ def with_word_on_levels(trust: Trust, model: SubspaceClusterer) -> Trust:
     if not levels:
         return trust
     which = "each cluster" if len(levels) == len(model.subspaces_) else f"cluster {listed(levels)}"
-    fact = "The first axis of {which} is the mean level of its samples, not what varies within."
+    fact = "The first axis of {which} only shows the mean level of its samples, not how they vary."
     facts = {"which": which, "clusters": levels}
     level = Message("mean_level", fact, facts, (use("affine", True),), "TrustWarning")
     return replace(trust, doubts=(*trust.doubts, level))

@@ -42,16 +42,16 @@ def fit(
     dims: Annotated[
         str | None,
         setting(
-            "Dimension of the clusters: 2, one each as 1,2,2, or auto. Unless given, PSC chooses "
-            "it, and with --variables or another --method it is 1.",
+            "Dimension of the clusters: one for all (2), one for each (1,2,2), or auto. By "
+            "default PSC chooses it. With --variables or another --method it is 1.",
             "N|N,N|auto",
         ),
     ] = None,
     variables: Annotated[
         str | None,
         setting(
-            "Variables per dimension of a cluster: 50, one per cluster as 20,50,50, or auto. "
-            "Default: all.",
+            "Variables per dimension: one number for all clusters (50), one for each "
+            "(20,50,50), or auto. Default: all variables.",
             "N|N,N|auto",
         ),
     ] = None,
@@ -61,18 +61,17 @@ def fit(
     preset: Annotated[
         str | None,
         setting(
-            "expression: intensities, logarithms, ratios or counts are recognised and brought "
-            "to a log scale, samples centred, the 2000 genes that vary most kept. Clusters are "
-            f"mean profiles (why: Recipes, {options.DOCUMENTATION}). cells: the same for counts of "
-            "single cells, or their logarithms. --kind, --floor, --log, --no-log, --top-variables "
-            "and --criterion overrule it.",
+            "expression: for arrays and bulk RNA-seq. It takes logarithms if needed, centres "
+            "the samples, keeps the 2000 genes that vary most, and finds mean profiles. "
+            "cells: the same for single cells. You can still set --kind, --floor, --log, "
+            f"--no-log, --top-variables and --criterion. See Recipes, {options.DOCUMENTATION}.",
             "expression|cells",
         ),
     ] = None,
     max_clusters: Annotated[
         int | None,
         setting(
-            "With --clusters auto, try up to N clusters. Default: 10, or 8 with a --preset.",
+            "Largest number to try with --clusters auto. Default: 10, or 8 with a --preset.",
             "N",
             min=1,
             panel=options.MODEL,
@@ -100,7 +99,7 @@ def fit(
         bool,
         flag(
             "--imputed",
-            "Write imputed.csv, the table with missing values filled.",
+            "Write imputed.csv, the table with its missing values filled in.",
             panel=options.OUTPUT,
         ),
     ] = False,

@@ -183,7 +183,7 @@ def between_clusters(found: Findings, unit: str) -> Any:
         "mode": "lines",
         "line": DOTTED,
     }
-    traces = [line(ends, ends, name="as near to both", hoverinfo="skip", **dots)]
+    traces = [line(ends, ends, name="equally near to both", hoverinfo="skip", **dots)]
     for k, rows in _drawn_rows(found, drawn):
         traces.append(marks(found, k, rows, x=own[rows], y=other[rows], name=f"cluster {k}"))
     across, upright = {}, {}
@@ -205,6 +205,24 @@ def _drawn_rows(found: Findings, drawn: Mask) -> Iterator[tuple[int, Indices]]:
         yield cluster.number, rows[drawn[rows]]
 
 
+def probabilities(found: Findings) -> Any:
+    """Return a figure of each label's probability, cluster by cluster, the least sure first."""
+    assert found.probabilities is not None
+    traces: list[dict[str, Any]] = []
+    ticks, end = [], 0
+    for k, rows in _drawn_rows(found, found.labels >= 0):
+        values = found.probabilities[rows, k]
+        order = np.argsort(values, kind="stable")
+        place = end + np.arange(len(rows))
+        traces.append(marks(found, k, rows[order], x=place, y=narrow(values[order]), size=5))
+        ticks.append(end + len(rows) / 2)
+        end += len(rows) + max(len(found.labels) // 20, 1)
+    across = {"tickvals": ticks, "ticktext": [str(cluster.number) for cluster in found.clusters]}
+    across |= {"showgrid": False, "zeroline": False}
+    ytitle, upright = "probability of the label", {"range": [0, 1.03]}
+    return figure(traces, height=300, xtitle="cluster", ytitle=ytitle, xaxis=across, yaxis=upright)
+
+
 def influence(found: Findings) -> Any:
     """Return a figure of each sample's influence (log scale), one strip of points per cluster."""
     assert found.influence is not None
@@ -224,7 +242,7 @@ def influence(found: Findings) -> Any:
 def path(values: Array, title: str) -> Any:
     """Return a figure of the objective ``values`` after each sweep; ``title`` names the y-axis."""
     steps = np.arange(1, len(values) + 1)
-    sweeps = line(steps, values, hovertemplate="sweep %{x}: %{y:.6g}<extra></extra>")
+    sweeps = line(steps, values, hovertemplate="iteration %{x}: %{y:.6g}<extra></extra>")
     return figure([sweeps], height=300, xtitle="sweep", ytitle=title, xaxis=whole_numbers(steps))
 
 

@@ -56,7 +56,7 @@ def over_the_noise(found: PCAFindings) -> Any:
         look = {"marker": {"color": shade}, "name": name, "text": text}
         traces.append({**bars, **look, "x": numbers[part], "y": narrow(ratio[part] - floor)})
     ring = {"type": "scatter", "mode": "markers", "marker": RING, "hoverinfo": "skip"}
-    ring |= {"name": "without the sample it rests on"}
+    ring |= {"name": "without the sample it depends on"}
     if fall.any():
         traces.append({**ring, "x": numbers[fall], "y": narrow(without[fall])})
     top = float(ratio.max()) * 1.35
@@ -205,9 +205,9 @@ def _told_of_axis(found: PCAFindings, r: int) -> str:
     sample = plotly_text(found.sample_names[known.rests_on[r]])
     kind = "component" if r < known.n_components else "axis"
     return (
-        f"<b>{kind} {r + 1}</b><br>{100 * known.explained[r]:.3g} % of the variance<br>"
-        f"{number(known.ratio[r])} times what noise reaches<br>"
-        f"rests most on {sample}: {number(known.ratio_without[r])} without it"
+        f"<b>{kind} {r + 1}</b><br>{100 * known.explained[r]:.3g} % of the "
+        f"variance<br>{number(known.ratio[r])} times what noise reaches<br>depends most on "
+        f"{sample}: {number(known.ratio_without[r])} without it"
     )
 
 
