@@ -22,7 +22,7 @@ from subspaces.messages import Advice, ParameterError, shown
 from subspaces.pca.blocks import as_blocks, fit_blocks, scores_in_blocks, values_in_blocks
 from subspaces.pca.choice import PCAComponents
 from subspaces.pca.fit import PCAFit, checked_number, fit
-from subspaces.pca.outliers import PCAOutliers, checked_level, outliers_of
+from subspaces.pca.outliers import PCAOutliers, outliers_of
 from subspaces.pca.press import PCAInfluence
 from subspaces.pca.table import varying_table
 from subspaces.runtime import model_file
@@ -268,11 +268,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> from sklearn.datasets import load_wine
         >>> from subspaces import PCA
         >>> model = PCA(2, scale=True).fit(load_wine(as_frame=True).data)
-        >>> model.loadings().round(2).head(3)
-                    variable  component  loading   low  high  p_value  mixed
-        0            alcohol          1     0.14  0.02  0.27     0.02  False
-        1         malic_acid          1    -0.25 -0.32 -0.17     0.00  False
-        2                ash          1    -0.00 -0.12  0.12     0.97  False
+        >>> print(model.loadings().round(2).head(3).to_string(index=False))
+          variable  component  loading   low  high  p_value  mixed
+           alcohol          1     0.14  0.03  0.26     0.01  False
+        malic_acid          1    -0.25 -0.32 -0.17     0.00  False
+               ash          1    -0.00 -0.09  0.08     0.96  False
         """
         check_is_fitted(self)
         level = as_real(level, "level", above=True, high=1.0)
@@ -305,7 +305,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             ``.verdict``, ``.table`` and ``.plot()``.
         """
         check_is_fitted(self)
-        found, level = self.fit_.members(checked_level(level), robust=self.robust), float(level)
+        level = as_real(level, "level", above=True, high=1.0)
+        found = self.fit_.members(level, robust=self.robust)
         if X is None:
             return outliers_of(found, level, self.fit_.sample_names, self.fit_.variables)
         rows = self.fit_.prepared(self._matrix(X, "outliers"))

@@ -354,7 +354,7 @@ def pca_outliers(
     matrix = as_table_to_fit(X, min_samples=5)
     check_squares(matrix)
     center, robust = as_flag(center, "center"), as_flag(robust, "robust")
-    level = checked_level(level)
+    level = as_real(level, "level", above=True, high=1.0)
     gaps = np.isnan(matrix)
     holes = gaps if gaps.any() else None
     filled = matrix if holes is None else np.where(gaps, np.nanmean(matrix, axis=0), matrix)
@@ -363,16 +363,6 @@ def pca_outliers(
         all_axes(centred(filled, center)), n_components, level, holes, center=center, robust=robust
     )
     return outliers_of(members, level, row_names(X), tuple(map(str, names)))
-
-
-def checked_level(level: float) -> float:
-    """Return the level; raise an error unless it is a share."""
-    level = as_real(level, "level")
-    if not 0.0 < level < 1.0:
-        raise ParameterError(
-            "level", "<level={value:g}> is out of range. Set a share such as 0.05.", value=level
-        )
-    return level
 
 
 def judge_samples(
@@ -656,7 +646,7 @@ def _verdict(
         "far": [names[i] for i in outliers[inside]],
     }
     if not count:
-        fact = "All {samples} samples belong: none is farther out than expected by chance."
+        fact = "All {samples} samples belong: none is farther out than chance explains."
         return Verdict("none", fact, figures, grade=Grade.SURE)
     named = {f"named_{kind}": listed(figures[kind], NAMED) for kind in ("off", "far")}
     figures |= {**named, "clearest": [names[i] for i in outliers[:NAMED]]}
