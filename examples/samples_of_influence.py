@@ -12,7 +12,6 @@ import numpy as np
 
 from subspaces import PSC, plots
 from subspaces.datasets import make_subspaces
-from subspaces.diagnostics import ambiguity
 
 union = make_subspaces([50, 70], 30, [2, 2], noise=0.1, random_state=0)
 X = union.data
@@ -29,6 +28,6 @@ if sys.argv[1:]:
     ax.figure.savefig(sys.argv[1])
 
 # %%
-# Other samples to look at are those between two clusters: 0 is clearly in one, 1 exactly between.
-between = ambiguity(model, X)
-print("nearest to both clusters:", np.argsort(-between)[:3].tolist(), between.max().round(2))
+# Other samples to look at are those whose label is least sure.
+sure = model.probabilities_.max(axis=1)
+print("least sure:", np.argsort(sure)[:3].tolist(), sure.min().round(2))

@@ -108,12 +108,20 @@ def test_plot():
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"methods": ["KMaens"]}, ValueError, "'KMaens', which is unknown. Use one of PSC"),
+        ({"methods": ["KMaens"]}, ValueError, "'KMaens' is unknown. Choose from PSC"),
         ({"methods": []}, ValueError, "methods is empty"),
-        ({"methods": "PSC"}, TypeError, "is one string"),
-        ({"labels": [0, 1]}, ValueError, r"labels has shape \(2,\) for 70 samples"),
-        ({"labels": [None] + [1] * 69}, ValueError, "labels has no value at row 0"),
-        ({"labels": [1.0, np.nan] * 35}, ValueError, r"no value at row 1 \(and 34 more\)"),
+        ({"methods": "PSC"}, TypeError, "is a string"),
+        ({"labels": [0, 1]}, ValueError, r"labels has shape \(2,\), but there are 70 samples"),
+        (
+            {"labels": [None] + [1] * 69},
+            ValueError,
+            "1 of the labels are missing, the first for sample 0",
+        ),
+        (
+            {"labels": [1.0, np.nan] * 35},
+            ValueError,
+            "35 of the labels are missing, the first for sample 1",
+        ),
         ({"n_clusters": 71}, ValueError, "n_clusters=71 is out of range for 70 samples"),
         ({"n_components": [1, 2, 3]}, ValueError, "3 entries for n_clusters=2"),
         ({"n_components": 9}, ValueError, "n_components=9 is out of range for 8 variables"),

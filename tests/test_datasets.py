@@ -66,7 +66,7 @@ def test_same_seed_same_data():
         (lambda: make_scenario("d", n_features=2), "n_components.2.=3 is out of range for P = 2"),
         (lambda: make_subspaces(10, 3, 2), "n_components=2 is not a list"),
         (lambda: make_subspaces(1, 3, [1, 1]), "n_samples=1 is out of range for 2 clusters"),
-        (lambda: make_subspaces([3], 3, [1, 1]), "1 sizes for 2 clusters"),
+        (lambda: make_subspaces([3], 3, [1, 1]), "has 1 entries, but n_components has 2"),
         (lambda: make_subspaces(10, 3, [1], noise=-1), "noise=-1 is out of range"),
         (lambda: make_subspaces(10, 3, [1], scores="cubic"), "scores='cubic' is unknown"),
         (lambda: make_subspaces(10, 3, [1], n_variables=4), "n_variables=4 is out of range"),

@@ -227,10 +227,10 @@ BAD = {
     "infinity": (np.where(np.eye(8, 4), np.inf, GOOD), ValueError, "row 0, column 0 .and 3 more"),
     "one dimension": (GOOD[0], ValueError, "1 dimension, .*Reshape your data"),
     "three dimensions": (GOOD[None], ValueError, r"3 dimensions.* X\.reshape\(len\(X\), -1\)"),
-    "strings": ([["a", "b"], ["c", "d"]], ValueError, "not a table of real numbers.*'a'"),
+    "strings": ([["a", "b"], ["c", "d"]], ValueError, "has text .'a'. at"),
     "one string": ("data.csv", TypeError, "'data.csv' is not a table"),
     "nothing": (None, TypeError, "X=None is not a table"),
-    "complex": (GOOD * 1j, ValueError, "not a table of real numbers"),
+    "complex": (GOOD * 1j, ValueError, "Complex data not supported"),
     "sparse": (sparse.csr_array(GOOD), TypeError, "toarray"),
     "one sample": (GOOD[:1], ValueError, "1 sample, but at least 2"),
     "no variables": (GOOD[:, :0], ValueError, "0 feature"),
@@ -298,7 +298,7 @@ def test_bad_regressions():
             ols_press(GOOD, y)
     with refuses("y"):
         ols_press(GOOD, [1, 2, 3])
-    with pytest.raises(ValueError, match="Row 0 of X has leverage 1"):
+    with pytest.raises(ValueError, match="cannot predict row 0 of X"):
         ols_press(GOOD[:4], np.ones(4))
 
 

@@ -21,10 +21,10 @@ TPM = np.where(READS > 30, READS * 1e6 / READS.sum(axis=1, keepdims=True), 0.0)
     ("values", "kind", "logged", "because"),
     [
         (2.0**LOGS + 1.0, "intensities", False, "no zeros"),
-        (2.0**LOGS - 60.0, "intensities", False, r"beyond 30, with the negative values"),
+        (2.0**LOGS - 60.0, "intensities", False, r"above 30 and some negative"),
         (np.maximum(np.rint(2.0**LOGS), 10.0), "intensities", False, "from 10 to"),
         (LOGS.clip(0.1), "log", True, "none above 1"),
-        (LOGS - 1.0, "log", True, "hardly any negative"),
+        (LOGS - 1.0, "log", True, "few negative"),
         (np.log1p(UMI), "log", True, "none above"),
         (1 / (1 + np.exp(-LOGS + 7)), "shares", False, "from 0.0.* to 0.99"),
         (100 / (1 + np.exp(-LOGS + 7)), "shares", False, "from 0.0.* to 99"),
@@ -71,9 +71,9 @@ def test_cells_hold_counts_or_logarithms(values, kind, because):
 
 
 def test_intensities_are_no_cells():
-    with pytest.raises(ValueError, match=r"neither counts nor log counts"):
+    with pytest.raises(ValueError, match=r"cannot be counts or logarithms"):
         read_cells(2.0**LOGS - 60.0)
-    with pytest.raises(ValueError, match=r"Whole numbers from -\d+ to \d+ are neither"):
+    with pytest.raises(ValueError, match=r"Whole numbers from -\d+ to \d+ cannot be"):
         read_cells(np.rint(LOGS - 8.0))
 
 

@@ -119,6 +119,13 @@ def test_one_variable_constant_columns_and_few_samples():
         PSC("auto", **LEFT_OPEN).fit(np.ones((20, 3)))
 
 
+@pytest.mark.filterwarnings("ignore::subspaces.messages.TrustWarning")
+def test_a_given_number_of_few_samples_is_the_one_in_the_verdict():
+    model = PSC(4, **LEFT_OPEN).fit(UNION.data[:7])
+    assert model.n_clusters_ == 4
+    assert model.selection_["verdict"].startswith("4 clusters")
+
+
 def test_what_is_impossible_is_refused_by_name():
     with refuses("affine", "auto"):
         PSC(2, n_variables=3, affine="auto").fit(UNION.data)

@@ -107,7 +107,7 @@ def verdict(means, numbers=(2, 3, 4)):
     return verdict_on_numbers(Numbers(numbers, [], [], agreement, agreement, likelihood))
 
 
-SOLID = "the largest number at which both halves find every cluster"
+SOLID = "the largest number for which both halves find every cluster"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_the_verdict(means, code, grade, chosen):
     [
         ((0.95, 0.94, 0.6), "2 (0.95) and 3 (0.94) are about equally stable. 3 clusters were "
          f"chosen, {SOLID}."),
-        ((0.99, 0.85, 0.6), "2 is the most stable number (0.99), and 3 (0.85) is stable, too. "
+        ((0.99, 0.85, 0.6), "2 is the most stable number (0.99), and 3 (0.85) is also stable. "
          f"3 clusters were chosen, {SOLID}."),
         ((0.3, 0.7, 0.5), "3 clusters, the most stable number, but doubtful: halves agree to 0.70 "
          "over 4 splits."),
@@ -155,7 +155,7 @@ def test_numbers_that_may_be_as_stable_are_named_with_their_agreement():
     # 3 is two errors behind, 4 not quite: who reads 0.70 beside 0.72 would not see why.
     assert found.equally_stable == [0, 2]
     assert str(verdict_on_numbers(found)) == (
-        "2 is the most stable number (0.89), and 3 (0.70) and 4 (0.72) may be as stable. 2 "
+        "2 is the most stable number (0.89), and 3 (0.70) and 4 (0.72) may be just as stable. 2 "
         f"clusters were chosen, {SOLID}."
     )
     weak = Numbers((2, 3, 4, 5), [], [], agreement - 0.15, strength - 0.3, np.ones((4, 5)))

@@ -8,9 +8,10 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
 
-from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans, compare, load, plots, recipes
+from subspaces import MPPCA, PCA, PSC, KSubspaces, SparseKMeans, compare, load, plots, recipes
 from subspaces.app.report._findings import gather
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
@@ -72,8 +73,8 @@ def test_results_on_a_pca_keep_the_names_of_the_samples():
     outliers, components = pca_outliers(X, 1), pca_components(X)
     assert outliers.table.index.tolist() == list(X.index)
     assert outliers.outliers.dtype.kind == components.rests_on.dtype.kind == "i"
-    assert texts(outliers.plot()) == [f"s{i}" for i in outliers.outliers]
-    assert texts(outliers.plot(names=range(30))) == [str(i) for i in outliers.outliers]
+    assert texts(plots.outliers(outliers)) == [f"s{i}" for i in outliers.outliers]
+    assert texts(plots.outliers(outliers, names=range(30))) == [str(i) for i in outliers.outliers]
     assert components.table["rests_on"].tolist() == [f"s{i}" for i in components.rests_on]
     for holes in (False, True):
         X.iloc[3, 3] = np.nan if holes else X.iloc[3, 3]
@@ -88,7 +89,7 @@ def test_the_limits_of_outliers_are_told():
     found = pca_outliers(X, 2)
     ax = plots.outliers(found)
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["does not belong", "limit (5 % beyond by chance)"]
+    assert legend == ["does not belong", "limit (level 5 %)"]
     ax.figure.draw_without_rendering()
     ticks = [label.get_text() for axis in (ax.xaxis, ax.yaxis) for label in axis.get_ticklabels()]
     assert len(ticks) >= 4
@@ -116,9 +117,9 @@ def test_the_figure_of_components_takes_a_pair_of_axes():
     found = pca_components(generic(40, 6))
     both = Figure().subplots(1, 2)
     assert found.plot(ax=both) == tuple(both)
-    with pytest.raises(TypeError, match=r"components draws two panels: pass ax=\(left, right\)$"):
+    with pytest.raises(TypeError, match=r"draws two panels\. Pass ax=\(left, right\)$"):
         found.plot(ax=both[0])
-    with pytest.raises(ValueError, match=r"two panels: pass ax=\(left, right\), not 3 Axes"):
+    with pytest.raises(ValueError, match=r"two panels\. Pass ax=\(left, right\), not 3 Axes"):
         found.plot(ax=Figure().subplots(1, 3))
 
 
@@ -134,7 +135,7 @@ def test_the_figure_of_components_takes_a_pair_of_axes():
     ],
 )
 def test_a_table_in_place_of_a_result_is_told_what_to_pass(draw, use):
-    with pytest.raises(TypeError, match=f"Use {use}"):
+    with pytest.raises(TypeError, match=use):
         draw(pd.DataFrame(generic(9, 3)))
 
 
@@ -184,7 +185,7 @@ def test_influence_of_a_model_names_the_most_influential(model):
     assert texts(ax) == [f"s{i}" for i in worst]
     np.testing.assert_allclose(np.sort(drawn(ax)[:, 1]), np.sort(model.influence_))
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
-    with pytest.raises(ValueError, match=r"KSubspaces has no influence_\. Use a fitted PSC"):
+    with pytest.raises(ValueError, match=r"KSubspaces has no influence_\. Pass a fitted PSC"):
         plots.influence(KSubspaces(2, n_init=1, random_state=0).fit(generic(20, 4)))
 
 
@@ -382,11 +383,11 @@ def test_bad_input_is_named(call, kind, message, model):
 
 def test_a_point_has_no_axes():
     model = KSubspaces(2, n_components=0, affine=True, n_init=1, random_state=0).fit(generic(9, 3))
-    with pytest.raises(ValueError, match=r"have no angles between them. Use plots.load"):
+    with pytest.raises(ValueError, match=r"have no angles. .*plots.load"):
         plots.angles(model)
     X = generic(9, 3)
     ax = plots.scores(model, X, 1, n_named=0)
-    assert ax.get_ylabel() == "from the next cluster"
+    assert ax.get_ylabel() == "distance from the next cluster"
     centres = [flat.centre for flat in model.subspaces_]
     own = X[model.labels_ == 1]
     expected = [np.linalg.norm(own - centre, axis=1) for centre in (centres[1], centres[0])]
@@ -405,9 +406,9 @@ def test_clusters_in_three_dimensions():
     assert ax.get_title() == "two"
     assert len(ax.lines) == 1
     assert len(ax.collections) == 3
-    with pytest.raises(ValueError, match=r"needs \(n, 3\)"):
+    with pytest.raises(ValueError, match=r"needs 3 columns"):
         plots.clusters_3d(generic(5, 4), np.zeros(5))
-    with pytest.raises(ValueError, match=r"2 of 5 samples in X have NaN.* Use model.impute\(X\)"):
+    with pytest.raises(ValueError, match=r"2 of 5 samples have missing values.* model.impute\(X\)"):
         plots.clusters_3d([[np.nan, 1, 2]] * 2 + [[1, 2, 3]] * 3, np.zeros(5, int))
     for labels in (np.zeros(4, int), np.zeros(5), np.full(5, -1), list("abcde")):
         with refuses("labels"):
@@ -421,3 +422,110 @@ def test_basis_images():
     assert axes.shape == (3, 2)
     assert [len(ax.images) for ax in axes[:, 0]] == [1, 0, 0]
     assert [len(ax.images) for ax in axes[:, 1]] == [1, 1, 1]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    data = load_wine(as_frame=True)
+    return data, PCA(3, scale=True).fit(data.data)
+
+
+def test_a_biplot_has_scores_and_loadings_in_their_own_units(wine):
+    data, model = wine
+    ax = plots.biplot(model, data.data, (1, 3), n_shown=5)
+    np.testing.assert_allclose(drawn(ax), model.transform(data.data)[:, [0, 2]])
+    loadings = model.components_[[0, 2]].T
+    longest = np.argsort(-np.linalg.norm(loadings, axis=1))[:5]
+    assert set(texts(ax)) - {""} == {short(data.feature_names[j]) for j in longest}
+    tips = np.array([text.xy for text in ax.texts if not text.get_text()])
+    factor = tips[0, 0] / loadings[longest[0], 0]
+    np.testing.assert_allclose(tips, factor * loadings[longest])
+    top, right = ax.child_axes
+    ax.figure.draw_without_rendering()
+    np.testing.assert_allclose(np.multiply(top.get_xlim(), factor), ax.get_xlim())
+    np.testing.assert_allclose(np.multiply(right.get_ylim(), factor), ax.get_ylim())
+    assert ax.get_aspect() == 1.0
+    crosses = np.array([line.get_xydata() for line in ax.lines]).reshape(5, 2, 2, 2)
+    frame = model.loadings().set_index(["component", "variable"])
+    for place, j in enumerate(longest):
+        for way, component in enumerate((1, 3)):
+            row = frame.loc[component, data.feature_names[j]]
+            np.testing.assert_allclose(
+                crosses[place, way, :, way], factor * row[["low", "high"]].astype(float)
+            )
+
+
+def short(name):
+    return name if len(name) <= 24 else name[:23] + "…"
+
+
+def test_names_of_a_biplot_do_not_overlap_and_stay_inside(wine):
+    data, model = wine
+    ax = plots.biplot(model, data.data, classes=data.target, n_shown=8)
+    ax.figure.draw_without_rendering()
+    boxes = [Text.get_window_extent(t) for t in ax.texts if t.get_text()]
+    assert len(boxes) == 8
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    frame = ax.get_window_extent()
+    assert all(frame.x0 - 5 < box.x0 and box.x1 < frame.x1 + 5 for box in boxes)
+
+
+def test_a_biplot_of_whitened_scores_has_their_variances(wine):
+    data, model = wine
+    white = PCA(3, scale=True, whiten=True).fit(data.data)
+    np.testing.assert_allclose(
+        drawn(plots.biplot(white, data.data)), drawn(plots.biplot(model, data.data))
+    )
+
+
+def test_what_a_biplot_refuses(wine):
+    data, model = wine
+    with refuses("component"):
+        plots.biplot(model, data.data, (1, 4))
+    with refuses("components"):
+        plots.biplot(model, data.data, (2, 2))
+    with refuses("classes"):
+        plots.biplot(model, data.data, classes=[1, 2])
+
+
+def test_loadings_of_a_pca_have_intervals_and_stars(wine):
+    _, model = wine
+    ax = Figure().subplots()
+    assert plots.loadings(model, component=2, n_shown=6, ax=ax) is ax
+    frame = model.loadings().query("component == 2")
+    frame = frame.reindex(frame.loading.abs().sort_values(ascending=False).index)[:6]
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names == [short(name) for name in frame.variable]
+    lines, marks = ax.collections[:2]
+    ends = np.array([segment[:, 0] for segment in lines.get_segments()])
+    np.testing.assert_allclose(ends, frame[["low", "high"]])
+    np.testing.assert_allclose(marks.get_offsets()[:, 0], frame.loading)
+    stars = [int(sum(p < limit for limit in (0.05, 0.01, 0.001))) for p in frame.p_value]
+    assert [len(text) for text in texts(ax)] == stars
+    hollow = np.all(marks.get_facecolors() == 1.0, axis=1)
+    np.testing.assert_array_equal(hollow, frame.p_value >= 0.05)
+
+
+def test_loadings_of_several_components_have_a_legend(wine):
+    _, model = wine
+    ax = plots.loadings(model, n_shown=4)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["component 1", "2", "3"]
+    assert ax.get_xlabel() == "loading"
+    X = np.random.default_rng(0).normal(size=(30, 6))  # nearly equal eigenvalues
+    assert "1 and 2" in plots.loadings(PCA(2).fit(X)).get_xlabel()
+    with refuses("component"):
+        plots.loadings(model, component=4)
+    with refuses("model"):
+        plots.loadings(PCA(0).fit(X))
+
+
+def test_probabilities_are_drawn_cluster_by_cluster(model, frame):
+    ax = plots.probabilities(model, n_named=2)
+    own = model.probabilities_.max(axis=1)
+    assert texts(ax) == [frame.index[i] for i in np.argsort(own, kind="stable")[:2]]
+    heights = [patch.get_data().values for patch in ax.patches]
+    for k, drawn_heights in enumerate(heights):
+        np.testing.assert_allclose(drawn_heights, np.sort(own[model.labels_ == k]))
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
+    with refuses("model"):
+        plots.probabilities(KSubspaces(2).fit(UNION.data))

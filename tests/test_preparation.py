@@ -69,7 +69,7 @@ def test_a_preparation_is_said_str(table):
     assert str(learn_preparation(table)) == ""
     learned = learn_preparation(table, floor=2, log=True, top_variables=2, scale=True)
     assert str(learned) == (
-        "values below 2 raised to 2, log2 of the value plus 1, the 2 of 4 variables kept that "
+        "values below 2 raised to 2, log2 of the value plus 1, kept the 2 of 4 variables that "
         "vary most, variables scaled to mean 0 and standard deviation 1"
     )
     of_recipe = Preparation(
@@ -77,8 +77,8 @@ def test_a_preparation_is_said_str(table):
         centre=np.zeros(2), axes=np.eye(2),
     )  # fmt: skip
     assert str(of_recipe) == (
-        "values below 20 raised to 20, log2, samples centred, the 2 of 4 variables kept that "
-        "vary most, variables centred, the part along 2 principal axes kept"
+        "values below 20 raised to 20, log2, samples centred, kept the 2 of 4 variables that "
+        "vary most, variables centred, kept the first 2 principal axes"
     )
     assert repr(of_recipe) == f"<Preparation: {of_recipe}>"
 
@@ -113,14 +113,14 @@ def test_samples_are_brought_to_one_total_first(table):
     expected = np.log2(1 + np.maximum(100 * shares, 1.0))[:, [1, 3]]
     np.testing.assert_allclose(prepare(table, given).data, expected)
     empty = Table(0 * table.data, table.sample_names, table.variable_names)
-    with pytest.raises(ValueError, match=r"sample 'A' add up to 0 .*cannot be scaled"):
+    with pytest.raises(ValueError, match=r"sample 'A' .* add up to 0.*cannot be scaled"):
         prepare(empty, given)
 
 
 def test_what_cannot_be_done_is_said(table):
     with refuses("top_variables", 5):
         learn_preparation(table, top_variables=5)
-    with pytest.raises(ValueError, match=r"2 of the 3 variables .* are missing: p, q\. Use"):
+    with pytest.raises(ValueError, match=r"lacks 2 of the 3 variables .*: p, q\."):
         prepare(table, Preparation(("p", "w", "q")))
     below = Table(-table.data, table.sample_names, table.variable_names)
     with refuses("log", -1.0) as raised:
@@ -171,7 +171,7 @@ def test_what_was_left_out_does_not_change_the_units_of_an_answer():
         raw = in_raw_units(values, Preparation(("x", "z"), **steps, **more))
         np.testing.assert_allclose(raw, [[6.0, -98.0], [21.0, 2.0]])
     many = Preparation(("x",), dropped=list("abcdefg"))
-    assert str(many) == "a, b, c, d, e and 2 more left out for missing values"
+    assert str(many) == "left out a, b, c, d, e and 2 more (missing values)"
 
 
 def pixels():

@@ -82,7 +82,7 @@ def test_data_already_logged_is_said_to_be_and_left_alone():
     scaler = ExpressionScaler().fit(logs)
     assert not scaler.logged_
     assert re.fullmatch(
-        r"The values were treated as logarithms \(none above 1\S+\): they were left as they are\.",
+        r"The values were treated as logarithms \(none above 1\S+\): they were kept as they are\.",
         scaler.verdict_,
     )
     assert_allclose(scaler.transform(logs), ExpressionScaler().fit_transform(X), atol=1e-9)
@@ -125,7 +125,7 @@ def test_a_floor_that_replaces_most_values_is_warned_of():
     dark = np.maximum(X, 1.0)
     with warns("floor"):
         scaler = ExpressionScaler(floor=300).fit(dark)
-    done = "the 79 % of the values below 300 were raised to 300 and log2(x) was taken."
+    done = "values below 300 (79 % of all) were raised to 300 and log2(x) was taken."
     assert scaler.verdict_.endswith(f": {done}")
     with warns("floor"):
         ExpressionScaler(kind="intensities").fit(molecules())
@@ -150,7 +150,7 @@ def test_a_sample_without_counts_is_named():
     counts = molecules()
     scaler = ExpressionScaler().fit(counts)
     counts[7] = 0
-    with pytest.raises(ValueError, match=r"sample 7 add up to 0, .* Use counts from 0 up"):
+    with pytest.raises(ValueError, match=r"sample 7 add up to 0"):
         scaler.transform(counts)
     with pytest.raises(ValueError, match=r"sample 7 add up to 0"):
         ExpressionScaler().fit(counts)
@@ -163,13 +163,13 @@ def test_samples_and_genes_have_their_names_in_errors():
     empty = counts.copy()
     empty.iloc[[7, 9]] = 0.0
     for fails in (scaler.transform, ExpressionScaler().fit):
-        with pytest.raises(ValueError, match=r"sample 's7' add up to 0 \(one of 2 such\)"):
+        with pytest.raises(ValueError, match=r"sample 's7' \(and 1 more\) add up to 0"):
             fails(empty)
     counts.iloc[3, 14] = np.nan
     for fails in (scaler.transform, ExpressionScaler().fit, recipes.expression(2).fit):
-        with pytest.raises(ValueError, match=r"^Sample 's3' has no value \(NaN\) for 'gene14'"):
+        with pytest.raises(ValueError, match=r"^Sample 's3' has no value for 'gene14'"):
             fails(counts)
-    with pytest.raises(ValueError, match=r"^Sample 3 has no value \(NaN\) for 'x14'"):
+    with pytest.raises(ValueError, match=r"^Sample 3 has no value for 'x14'"):
         ExpressionScaler().fit(counts.to_numpy())
     counts.iloc[3, 14] = -1.0
     with refuses("log", -5.71875) as raised:
@@ -216,7 +216,7 @@ def test_bad_sparse_tables_are_refused():
     with pytest.raises(ValueError, match="X has 1 sample, but at least 2 are needed"):
         ExpressionScaler().fit(counts[:1])
     counts.data[3] = np.nan
-    with pytest.raises(ValueError, match="values that are not finite"):
+    with pytest.raises(ValueError, match="NaN or infinite values"):
         ExpressionScaler().fit(counts)
     empty = sparse.csr_matrix(np.vstack([molecules(), np.zeros(400)]))
     with pytest.raises(ValueError, match="sample 55 add up to 0"):
@@ -306,7 +306,7 @@ def test_percentages_and_shares_are_left_alone():
     for factor, name in ((1, "shares"), (100, "percentages")):
         scaler = ExpressionScaler().fit(factor * shares)
         assert f"treated as {name} (" in scaler.verdict_
-        assert scaler.verdict_.endswith("they were left as they are.")
+        assert scaler.verdict_.endswith("they were kept as they are.")
         assert not scaler.logged_
 
 
@@ -317,14 +317,14 @@ def test_names_that_are_no_genes_are_warned_of():
     with warns("swapped"):
         ExpressionScaler().fit(pd.DataFrame(X.T, table.columns, [f"s{i}" for i in range(len(X))]))
     twice = table.rename(columns={"gene3": "gene7"})
-    with pytest.raises(ValueError, match="column name 'gene7' more than once"):
+    with pytest.raises(ValueError, match="are named 'gene7'"):
         ExpressionScaler().fit(twice)
 
 
 def test_scaled_counts_are_called_so():
     counts = molecules()
     tpm = 1e6 * counts / counts.sum(axis=1, keepdims=True)
-    assert "were treated as scaled counts, as of TPM (" in ExpressionScaler().fit(tpm).verdict_
+    assert "were treated as scaled counts such as TPM (" in ExpressionScaler().fit(tpm).verdict_
 
 
 def test_genes_that_are_silent_in_all_change_nothing():
@@ -376,7 +376,7 @@ def test_mean_profiles_go_by_distance_and_flats_by_likelihood():
 
 @pytest.mark.parametrize("options", [{"n_clusters": "auto"}, {"n_components": "auto"}])
 def test_what_the_axes_depend_on_is_given(options):
-    with pytest.raises(ValueError, match="='auto' does not work for expression data"):
+    with pytest.raises(ValueError, match="='auto' does not work in a recipe"):
         recipes.expression(**options)
 
 
@@ -389,14 +389,14 @@ def test_the_callers_array_is_not_changed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"floor": 1e9}, "No value is above floor=1e"),
-        ({"floor": 0.0}, "floor=0 has no logarithm"),
+        ({"floor": 1e9}, "floor=1e.* is above all values"),
+        ({"floor": 0.0}, "floor=0 is not positive"),
         (
             {"kind": "genes"},
             "kind='genes' is unknown. Use one of auto, cells, intensities, log, ratios, shares",
         ),
-        ({"kind": "ratios", "log": "yes"}, "ratios are 0 or less, down to -.* have no logarithm"),
-        ({"kind": "counts"}, "kind='counts' needs values from 0 up, but X has -"),
+        ({"kind": "ratios", "log": "yes"}, "ratios are 0 or negative"),
+        ({"kind": "counts"}, "Counts cannot be negative, but X has -"),
         ({"log": "maybe"}, "log='maybe' is unknown. Use one of auto, yes, no"),
         ({"n_genes": 0}, "n_genes=0 is out of range"),
         ({"n_axes": 0}, "n_axes=0 is out of range"),

@@ -199,7 +199,7 @@ def test_samples_without_values_are_named_and_dropped_together(file):
     assert table.sample_names == ("B", "D")
     assert table.data.tolist() == [[1, 2], [2, 4]]
     assert any("A, C" in note for note in table.notes)
-    with pytest.raises(ValueError, match="No sample has a value"):
+    with pytest.raises(ValueError, match="All samples are empty"):
         read_table(file("id,a,b\nA,,\nC,NA,\n"), drop_empty=True)
 
 

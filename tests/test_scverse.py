@@ -34,6 +34,9 @@ def test_what_is_stored_is_the_model(cells, planes):
     model = PSC(2, n_components=[1, 2], random_state=0).fit(planes.data)
     assert cells.obs["psc"].tolist() == [str(k) for k in model.labels_]
     assert cells.obs["psc"].cat.categories.tolist() == ["0", "1"]
+    np.testing.assert_array_equal(cells.obsm["psc_probabilities"], model.probabilities_)
+    own = cells.obs["psc_probability"]
+    np.testing.assert_array_equal(own, model.probabilities_.max(axis=1))
     loadings = cells.varm["psc_loadings"]
     np.testing.assert_array_equal(loadings[:, :1], model.subspaces_[0].basis)
     np.testing.assert_array_equal(loadings[:, 1:], model.subspaces_[1].basis)
@@ -86,6 +89,8 @@ def test_cells_of_dask_are_read_chunk_by_chunk(cells, planes, chunk, affine):
     assert lazy.obs["psc"].tolist() == [str(k) for k in model.labels_]
     expected = np.hstack([(planes.data - f.centre) @ f.basis for f in model.subspaces_])
     np.testing.assert_allclose(np.abs(lazy.obsm["X_psc"]), np.abs(expected), atol=1e-8)
+    most = lazy.obsm["psc_probabilities"].argmax(axis=1)
+    assert lazy.obs["psc"].tolist() == [str(k) for k in most]
     assert lazy.uns["psc"]["sizes"].sum() == 200
     with refuses("n_variables"):
         scverse.psc(lazy, 2, n_variables=5)
@@ -214,7 +219,7 @@ def test_what_the_recipe_cannot_prepare(planes):
 
 def test_too_large_to_be_dense():
     cells = anndata.AnnData(sparse.csr_matrix((50_000, 30_000)))
-    with pytest.raises(MemoryError, match=r"adata.X is sparse and would take 11.2 GiB dense"):
+    with pytest.raises(MemoryError, match=r"adata.X would take 11.2 GiB"):
         scverse.psc(cells, n_variables=5)
 
 
@@ -238,7 +243,9 @@ def test_results_survive_a_file(cells, tmp_path):
         assert again.uns["psc"][name].tolist() == cells.uns["psc"][name].tolist()
     assert again.uns["psc"]["params"]["n_components"].tolist() == [1, 2]
     assert again.uns["psc"]["params"]["affine"] == np.False_
-    np.testing.assert_array_equal(again.obsm["X_psc"], cells.obsm["X_psc"])
+    for name in ("X_psc", "psc_probabilities"):
+        np.testing.assert_array_equal(again.obsm[name], cells.obsm[name])
+    np.testing.assert_array_equal(again.obs["psc_probability"], cells.obs["psc_probability"])
 
 
 def test_what_cannot_be_clustered(cells, tmp_path):
@@ -262,7 +269,7 @@ def test_what_cannot_be_clustered(cells, tmp_path):
     assert np.all(np.isfinite(holey.obsm["X_psc"]))
     cells.write_h5ad(tmp_path / "cells.h5ad")
     backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
-    with pytest.raises(ValueError, match=r"Use adata.to_memory\(\)"):
+    with pytest.raises(ValueError, match=r"Load it with adata.to_memory\(\)"):
         scverse.psc(backed)
     backed.file.close()
     assert not list(cells.obs)
@@ -270,7 +277,7 @@ def test_what_cannot_be_clustered(cells, tmp_path):
 
 def test_without_anndata(cells, monkeypatch):
     monkeypatch.setitem(sys.modules, "anndata", None)
-    with pytest.raises(ImportError, match=r"Use pip install 'subspaces\[scverse\]'"):
+    with pytest.raises(ImportError, match=r"Run: pip install 'subspaces\[scverse\]'"):
         scverse.psc(cells)
 
 
@@ -361,7 +368,7 @@ def test_sparse_cells_are_made_dense(tissue):
         assert sparse.issparse(tissue.X)
         tissue.X = tissue.X.toarray()
     large = anndata.AnnData(sparse.csr_matrix((50_000, 30_000)))
-    with pytest.raises(MemoryError, match=r"adata.X is sparse and would take 11.2 GiB dense"):
+    with pytest.raises(MemoryError, match=r"adata.X would take 11.2 GiB"):
         scverse.pca_components(large)
 
 
@@ -424,12 +431,14 @@ def test_components_that_cannot_be_counted(tissue, tmp_path):
     dask_array = pytest.importorskip("dask.array")
     lazy = tissue.copy()
     lazy.X = dask_array.from_array(tissue.X, chunks=(30, -1))
-    with pytest.raises(TypeError, match=r"adata.X is a Dask array. Use adata.to_memory\(\)"):
+    with pytest.raises(
+        TypeError, match=r"adata.X is a Dask array. Load it with adata.to_memory\(\)"
+    ):
         scverse.pca_components(lazy)
     assert scverse.pca_components(lazy.to_memory()) == 3
     tissue.write_h5ad(tmp_path / "tissue.h5ad")
     backed = anndata.read_h5ad(tmp_path / "tissue.h5ad", backed="r")
-    with pytest.raises(ValueError, match=r"Use adata.to_memory\(\)"):
+    with pytest.raises(ValueError, match=r"Load it with adata.to_memory\(\)"):
         scverse.pca_components(backed)
     backed.file.close()
     assert "pca_components" not in tissue.uns

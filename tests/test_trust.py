@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from subspaces import PSC, progress
+from subspaces import PSC, halving, progress
 from subspaces.app.preparation import learn_preparation
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import _trust, means_or_directions, stability
@@ -138,17 +138,17 @@ def test_one_cluster_has_nothing_to_compare():
 def test_other_samples_and_a_model_without_labels_are_named():
     X, _ = blobs()
     model = PSC(3, random_state=0).fit(X)
-    with pytest.raises(ValueError, match=r"X has 5 samples, .* fitted to 90. Use the data of fit"):
+    with pytest.raises(ValueError, match=r"X has 5 samples, .* fitted to 90"):
         means_or_directions(model, X[:5])
     found = means_or_directions(make_pipeline(model), X)
     assert found.conclusion == means_or_directions(model, X).conclusion
-    with pytest.raises(ValueError, match=r"PSC has no labels_. Use a fitted clusterer, or a pipe"):
+    with pytest.raises(ValueError, match=r"PSC has no labels_. Pass a fitted clusterer, or a pipe"):
         means_or_directions(PSC(3), X)
 
 
-def judged(agreement, k_means=0.0, estimator=None, doubt=""):
+def judged(agreement, k_means=0.0, estimator=None, doubt="", matrix=((1.0,),)):
     measured = {"agreement": agreement, "splits": 7, "k_means": k_means}
-    return _trust.verdict_on_stability(measured, estimator or PSC(3), np.ones((4, 3)), doubt)
+    return _trust.verdict_on_stability(measured, estimator or PSC(3), np.array(matrix), doubt)
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,18 @@ def test_the_verdict_on_stability(value, k_means, doubt, code, grade):
     assert str(found).startswith(f"{word}: ")
 
 
+@pytest.mark.parametrize("value", [0.3, 0.6])
+def test_only_variables_of_different_units_are_advised_to_be_scaled(value):
+    pixels = load_digits().data[:100]
+    assert "scale" not in [each.parameter for each in judged(value, matrix=pixels).advice]
+    alike = judged(value, doubt="one_subspace", matrix=pixels)
+    assert [each.parameter for each in alike.advice] == ["n_clusters"]
+    wine = judged(value, matrix=load_wine().data)
+    assert "scale" in [each.parameter for each in wine.advice]
+
+
 def test_advice_that_was_followed_is_left_out():
-    found = judged(0.6)
+    found = judged(0.6, matrix=load_wine().data)
     assert "scale variables" in str(found)
     assert "scale variables" not in found.in_words(settled=["scale"])
     by_means = judged(0.4, 0.9).in_words(command=True)
@@ -204,16 +214,16 @@ def test_clusters_that_one_subspace_beats_are_doubtful_though_halves_agree():
     found = stability(PSC(3, n_init=3, random_state=0), X, n_resamples=4, random_state=0)
     assert found.stability > 0.8
     assert (found.grade, found.conclusion.code) == (Grade.DOUBTFUL, "one_subspace")
-    assert [advice.parameter for advice in found.conclusion.advice] == ["scale", "n_clusters"]
+    assert [advice.parameter for advice in found.conclusion.advice] == ["n_clusters"]
 
 
 def test_no_number_is_advised_to_be_chosen_from_a_table_with_missing_values():
     X = np.ones((10, 4))
-    assert _trust._ways_to_see_one(X)[1].value == "auto"
+    assert _trust._ways_to_see_one(X)[0].value == "auto"
     X[0, 0] = np.nan
-    assert _trust._ways_to_see_one(X)[1].words.endswith("on variables without missing values")
+    assert _trust._ways_to_see_one(X)[0].words.endswith("on variables without missing values")
     X[1] = np.nan
-    assert _trust._ways_to_see_one(X)[1].parameter is None
+    assert _trust._ways_to_see_one(X)[0].parameter is None
 
 
 @pytest.mark.parametrize(
@@ -243,7 +253,7 @@ def test_a_budget_ends_the_same_splits_sooner(monkeypatch):
     np.testing.assert_array_equal(few.per_resample, every.per_resample[:3])
     assert few.conclusion.parameters["splits"] == 3
     clock = iter(np.arange(0.0, 100.0, 10.0))
-    monkeypatch.setattr(_trust, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(halving, "monotonic", lambda: next(clock))
     some = stability(model, X, n_resamples=6, budget_s=25, random_state=4)
     assert 3 < len(some.per_resample) < 6
     np.testing.assert_array_equal(some.per_resample, every.per_resample[: len(some.per_resample)])
@@ -293,11 +303,18 @@ def test_a_variable_that_a_half_lacks_is_left_out_of_the_split():
 def test_halves_take_over_what_a_fitted_model_chose():
     X = make_subspaces([60, 60], 6, [1, 1], noise=0.1, random_state=0).data
     model = PSC(n_components="auto", affine="auto", max_components=2, random_state=0).fit(X)
-    chosen = {"n_components": model.n_components_.tolist(), "affine": model.affine_}
-    given = PSC(model.n_clusters_, **chosen, max_components=2, random_state=0)
+    chosen = {"affine": model.affine_, "max_components": int(max(model.n_components_))}
+    given = PSC(model.n_clusters_, n_components="auto", **chosen, random_state=0)
     first, second = (stability(each, X, n_resamples=3, random_state=0) for each in (model, given))
     np.testing.assert_array_equal(first.per_resample, second.per_resample)
-    assert model.n_components == "auto"
+    assert model.max_components == 2
+
+
+def test_halves_are_fitted_as_the_whole():
+    """With the dimensions held and no candidates to begin from, halves agree to 0.6."""
+    X = load_iris().data
+    model = PSC(3, n_components="auto", affine="auto", random_state=0).fit(X)
+    assert stability(model, X, n_resamples=3, random_state=0).stability > 0.85
 
 
 def test_there_is_no_second_verdict_on_one_group_or_several():

@@ -17,7 +17,7 @@ from subspaces.starts.registry import STARTS
 HOME = Path(__file__).parents[1]
 CALLS = """
 import numpy as np
-from subspaces import GPCA, MPPCA, PSC, SSC, KSubspaces, MiniBatchPSC, SelectedPCA, SparseKMeans
+from subspaces import GPCA, MPPCA, PSC, SSC, KSubspaces, MiniBatchPSC, PCA, SparseKMeans
 from subspaces.datasets import make_scenario
 from subspaces.diagnostics import markers, pca_press, stability
 
@@ -26,7 +26,7 @@ PSC(2, n_components=[1, 2], init="random")
 PSC(2, n_components=np.array([1, 2]), n_variables="auto", n_init=3, random_state=0)
 PSC(2, init=np.zeros(9, dtype=int), refine="ppca", penalty="nonnegative")
 PSC(2, init=lambda X, n_clusters, random_state: [0, 1])
-SSC(solver="omp"), GPCA(method="voting"), MPPCA(noise="shared"), SelectedPCA(method="heavy")
+SSC(solver="omp"), GPCA(method="voting"), MPPCA(noise="shared"), PCA(0.9, rotation="varimax")
 SparseKMeans(bound="gap"), SparseKMeans(bound=2.0)
 make_scenario("a")
 X = np.zeros((9, 3))

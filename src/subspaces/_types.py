@@ -190,15 +190,17 @@ MixtureNoise = Literal["own", "shared"]
 
 # Of one PCA: what its noise may be taken for, what it was found to be, and its errors.
 NoiseKind = Literal["auto", "equal", "unequal", "heavy", "correlated"]
-FoundNoise = Literal["none", "equal", "unequal", "unequal_samples", "heavy", "correlated"]
+FoundNoise = Literal[
+    "none", "equal", "unequal", "unequal_samples", "heavy", "correlated", "unknown"
+]
 PressMethod = Literal["exact", "hat", "paper"]
+Rotation = Literal["varimax"]
 
 # Of choosing numbers of clusters, dimensions and variables.
 ClustersCriterion = Literal[
     "auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic", "stability"
 ]
-DimensionsCriterion = Literal["auto", "press", "noise", "parallel", "exact", "joint"]
-VariablesCriterion = Literal["gap", "ftest", "stability"]
+DimensionsCriterion = Literal["auto", "press", "noise", "joint"]
 Margins = Literal["data", "normal"]
 # How tables without clusters are drawn.
 NullKind = Literal["copula", "rotation"]

@@ -305,20 +305,20 @@ def _chosen_estimators(
     else:
         if isinstance(methods, str):
             raise ParameterTypeError(
-                "methods", "<methods={value!r}> is one string. Use a list of names.", value=methods
+                "methods", "<methods={value!r}> is a string. Pass a list of names.", value=methods
             )
         names = list(METHODS if methods is None else methods)
         unknown = [name for name in names if name not in METHODS]
         if unknown:
             raise ParameterError(
                 "methods",
-                f"<methods> has {{value!r}}, which is unknown. Use one of {', '.join(METHODS)}, "
-                "or a mapping of names to estimators.",
+                f"Method {{value!r}} is unknown. Choose from {', '.join(METHODS)}, or pass a "
+                "dict of names and estimators.",
                 value=unknown[0],
             )
         chosen = {name: METHODS[name](setting) for name in names}
     if not chosen:
-        raise ParameterError("methods", "<methods> is empty. Use at least one.")
+        raise ParameterError("methods", "<methods> is empty. Name at least one method.")
     return chosen
 
 
@@ -332,8 +332,8 @@ def _check_gaps(matrix: Array, X: Data, chosen: Mapping[str, Clusterer]) -> None
     row, column = holes[0].tolist()
     raise ParameterError(
         "X",
-        "{methods} cannot handle the {holes:#missing value} of the table (the first at {place}).",
-        Advice(f"use methods that can, such as {', '.join(taking)}", "methods"),
+        "{methods} cannot handle missing values, and the table has {holes} (the first at {place}).",
+        Advice(f"choose methods that can, such as {', '.join(taking)}", "methods"),
         FILL,
         methods=refusing,
         holes=len(holes),
@@ -358,8 +358,8 @@ def _checked_setting(
     if len(given) != k:
         raise ParameterError(
             "n_components",
-            f"<n_components> has {len(given)} entries for <n_clusters={k}>. Use an int, or "
-            "one per cluster.",
+            f"<n_components> has {len(given)} entries for <n_clusters={k}>. Give one number "
+            "for all clusters, or one for each.",
             value=n_components,
         )
     why = " for {p:#variable}"
@@ -375,18 +375,19 @@ def _checked_labels(labels: ArrayLike | None, n_samples: int) -> Labels | None:
     if known.shape != (n_samples,):
         raise ParameterError(
             "labels",
-            f"<labels> has shape {known.shape} for {n_samples} samples. Use one label per sample.",
+            f"<labels> has shape {known.shape}, but there are {n_samples} samples. Pass one "
+            "label per sample.",
         )
     missing = [i for i, label in enumerate(known.tolist()) if label is None or label != label]
     if missing:
         raise ParameterError(
             "labels",
-            f"<labels> has no value at row {missing[0]} (and {len(missing) - 1} more). Use "
-            "one label per sample.",
+            f"{len(missing)} of the <labels> are missing, the first for sample {missing[0]}. "
+            "Leave such samples out.",
         )
     texts = known.astype(str)
     if not (texts != "").any():
         raise ParameterError(
-            "labels", "<labels> is empty for every sample. Use <labels=None>, or known classes."
+            "labels", "All <labels> are empty. Pass the known classes, or leave out <labels>."
         )
     return np.where(texts == "", -1, np.unique(texts, return_inverse=True)[1])

@@ -144,8 +144,8 @@ def _check_room(n: int, p: int) -> None:
     too_large = no_room(8 * (2 * n * p + 3 * n * n))
     if too_large:
         raise MemoryError(
-            f"ConsensusProfiles of {n} samples x {p} variables {too_large}, for all pairs of "
-            "samples. Use fewer samples, or PSC in its place (consensus=False)"
+            f"ConsensusProfiles of {n} samples x {p} variables {too_large}. Take fewer "
+            "samples, or set consensus=False"
         )
 
 

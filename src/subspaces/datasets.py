@@ -404,8 +404,8 @@ def with_classes(table: Table, path: Path) -> Table:
     classes = read_cls(path)
     if len(classes) != len(table.data):
         raise ValueError(
-            f"{path} has {len(classes)} samples, but the table has {len(table.data)}. Use the "
-            "CLS file of the same samples"
+            f"{path} has {len(classes)} samples, but the table has {len(table.data)}. Give "
+            "the CLS file of the same samples"
         )
     return replace(table, classes=classes)
 
@@ -429,7 +429,7 @@ def _as_bunch(table: Table) -> Bunch:
 def _as_sequence(value: Any, name: str) -> list[Any]:
     if np.ndim(value) != 1 or len(value) == 0:
         raise ParameterError(
-            name, f"<{name}={{value!r}}> is not a list. Use one number per cluster.", value=value
+            name, f"<{name}={{value!r}}> is not a list. Pass one number per cluster.", value=value
         )
     return list(value)
 
@@ -445,8 +445,8 @@ def _cluster_sizes(n_samples: int | Sequence[int], n_clusters: int) -> list[int]
     if len(sizes) != n_clusters:
         raise ParameterError(
             "n_samples",
-            f"<n_samples> has {len(sizes)} sizes for {n_clusters} clusters, the length of "
-            "<n_components>. Use one per cluster, or a total.",
+            f"<n_samples> has {len(sizes)} entries, but <n_components> has {n_clusters}. Pass "
+            "one size per cluster, or a total.",
         )
     return sizes
 

@@ -64,10 +64,10 @@ HIGH = 0.1
 BATCHES = {"batch", "batch_id", "plate", "lane", "donor", "patient", "study", "chip", "array_id"}
 # Most values that are looked at at once.
 BLOCK = 1 << 20
-FROM_0_UP = Advice("use counts from 0 up")
-ROUNDED_RATIOS = Advice("use <kind='ratios'> for rounded log ratios", "kind", "ratios")
+FROM_0_UP = Advice("check the table, because counts are never negative")
+ROUNDED_RATIOS = Advice("set <kind='ratios'> for rounded log ratios", "kind", "ratios")
 FOR_ARRAYS = Advice(
-    "use <recipes.expression> for arrays", command="use --preset expression for arrays"
+    "try <recipes.expression> for arrays", command="try --preset expression for arrays"
 )
 
 
@@ -136,10 +136,11 @@ def doubt(reading: Reading) -> SubspacesWarning | None:
     words = {"ratios": "log ratios", "log": "logarithms"}.get(reading.kind, reading.kind)
     return DataWarning(
         "negative_whole",
-        "All values are whole numbers, {negative:%} negative, and were treated as {words}.",
+        "All values are whole numbers, but {negative:%} are negative, so they were treated as "
+        "{words}.",
         FROM_0_UP,
         ROUNDED_RATIOS,
-        Advice("use <kind='intensities'> for a scanner's values", "kind", "intensities"),
+        Advice("set <kind='intensities'> for intensities from a scanner", "kind", "intensities"),
         negative=reading.negative,
         words=words,
         smallest=reading.smallest,
@@ -166,10 +167,10 @@ def read_cells(X: Any) -> Reading:
     found = read_values(X)
     span = _span(found.smallest, found.largest)
     if found.negative > 0 and found.beyond > FEW:
-        fact = f"Values from {span} are neither counts nor log counts."
-        raise ParameterError("X", fact, Advice("use counts"), FOR_ARRAYS)
+        fact = f"Values from {span} cannot be counts or logarithms of counts."
+        raise ParameterError("X", fact, Advice("pass the raw counts"), FOR_ARRAYS)
     if found.negative > 0 and found.whole >= WHOLE:
-        fact = f"Whole numbers from {span} are neither counts nor logarithms."
+        fact = f"Whole numbers from {span} cannot be counts or logarithms."
         raise ParameterError("X", fact, FROM_0_UP, ROUNDED_RATIOS)
     if found.negative > 0:
         return found
@@ -193,11 +194,11 @@ def _decided(
     """Return the kind of the values, whether they are logarithms already, and why, in words."""
     if negative > 0:
         if beyond > FEW:
-            why = f"{percent(beyond)} beyond 30, with the negative values that scanners give"
+            why = f"{percent(beyond)} above 30 and some negative, as scanners give them"
             return "intensities", False, why
         if negative >= CENTRED:
-            return "ratios", True, f"{percent(negative)} negative, from {_span(smallest, largest)}"
-        return "log", True, f"hardly any negative, from {_span(smallest, largest)}"
+            return "ratios", True, f"{percent(negative)} negative, range {_span(smallest, largest)}"
+        return "log", True, f"few negative, range {_span(smallest, largest)}"
     if smallest > 0 and beyond <= FEW and 0.25 <= below_one <= 0.75 and largest >= LARGEST_RATIO:
         return "ratios", False, f"all positive, {percent(below_one)} below 1"
     if whole >= WHOLE and largest <= LARGEST_LOGARITHM:
@@ -264,7 +265,7 @@ def counts_hint(X: Any, name: str) -> SubspacesWarning | None:
         return None
     return DataWarning(
         "counts",
-        "{table} seems to contain counts ({because}), which depend on each sample's total.",
+        "{table} seems to contain counts ({because}), so cells differ by their total count.",
         Advice("normalise and take logs first: scanpy.pp.normalize_total, then scanpy.pp.log1p"),
         table=name,
         because=found.because,
@@ -278,8 +279,8 @@ def batch_hint(names: Iterable[Any]) -> SubspacesWarning | None:
         return None
     return DataWarning(
         "batch",
-        "{variable!r} looks like a batch label but is used as a gene.",
-        Advice("leave it out", "ignore", found, command=f"use <ignore={found}>"),
+        "Column {variable!r} looks like a batch but is used as a gene.",
+        Advice("leave it out", "ignore", found, command=f"add <ignore={found}>"),
         variable=found[0],
     )
 

@@ -22,6 +22,7 @@ from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import own_coordinates, own_distances
 from subspaces.messages import Message, note
 from subspaces.preparation import Preparation, attach_preparation
+from subspaces.psc.probabilities import probabilities_of
 from subspaces.runtime.threads import cached_property
 
 __all__ = ["Facts", "Samples", "facts_of", "samples_of", "with_facts"]
@@ -128,6 +129,17 @@ class Samples:
     def scores(self) -> Array:
         """Score of each sample under each cluster, (n, K)."""
         return self.model._scores(self.rows)
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """Probability of each cluster for each sample of fit, (n, K), left out if that is known.
+
+        The model is a `PSC` or a `KSubspaces`.
+        """
+        kept: Array | None = getattr(self.model, "probabilities_", None)
+        if kept is not None:
+            return kept
+        return probabilities_of(self.rows, self.model.fit_, self.model.labels_)
 
     @cached_property
     def coordinates(self) -> Array | None:

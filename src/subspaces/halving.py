@@ -13,8 +13,9 @@ strong direction that all samples vary along still can. A number between two lev
 agrees less than either (Lange et al. 2004, "Stability-based validation of clustering solutions").
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from subspaces import progress
-from subspaces._types import Array, Data, Indices
+from subspaces._types import Array, Data, Estimator, Indices
 from subspaces.data.validation import as_matrix
+from subspaces.estimators import PSC
 from subspaces.messages import Grade, Verdict, in_a_row
 from subspaces.metrics import adjusted_rand_score
 from subspaces.psc.choosing import left_out_likelihood
@@ -37,10 +39,13 @@ from subspaces.starts.spectral import k_means_labels
 
 __all__ = [
     "DOUBTFUL",
-    "HALVINGS",
+    "FEWEST",
     "SOLID",
     "Numbers",
     "compare_numbers",
+    "learned",
+    "n_halvings",
+    "random_halves",
     "stability_table",
     "strength_of",
     "verdict_on_numbers",
@@ -148,8 +153,71 @@ class Numbers:
         }
 
 
+@dataclass(frozen=True)
+class Half:
+    """What one half of the samples learned.
+
+    points (n, q): all samples as it prepares them; model: fitted to its own samples; labels (n,):
+    of all samples.
+    """
+
+    points: Array
+    model: Any
+    labels: NDArray[Any]
+
+
+def n_halvings(table: Any) -> int:
+    """Return how many times the samples of a table (n, p) are cut in halves."""
+    return min(HALVINGS, max(FEWEST, int(MOST_VALUES / np.prod(table.shape))))
+
+
+def random_halves(
+    n: int, splits: int, random: np.random.RandomState, budget_s: float = np.inf
+) -> Iterator[list[Indices]]:
+    """Yield so many random halves of n samples; after ``budget_s`` seconds no more than FEWEST."""
+    began = monotonic()
+    for done in range(splits):
+        if done >= FEWEST and monotonic() - began >= budget_s:
+            return
+        progress.tell(progress.Step("halving", done, splits, f"split {done + 1}"))
+        yield np.array_split(random.permutation(n), 2)
+
+
+def learned(
+    estimator: Estimator, table: Any, half: Indices, numbers: Sequence[int] | None = None
+) -> list[Half]:
+    """Return what one half of the samples learns, for each number of clusters of a recipe.
+
+    estimator: a clusterer, or a pipeline that ends in one. The half learns the whole pipeline, but
+    takes over the kind of values that a fitted recipe found. numbers: None for the estimator's own.
+    """
+    steps: list[Any] = [estimator]
+    if isinstance(estimator, Pipeline):
+        steps = [step for _, step in estimator.steps]
+    points = table
+    with collect_warnings():
+        for step in steps[:-1]:
+            fitted = clone(step)
+            if hasattr(step, "kind_"):
+                fitted.set_params(kind=step.kind_)
+            fitted.fit(points[half])
+            points = getattr(fitted, "project", fitted.transform)(points)
+        if numbers is None:
+            return [_half(clone(steps[-1]), points, half)]
+        models = [clone(steps[-1]).set_params(n_clusters=k) for k in numbers]
+        return [_half(model, points[:, : _axes(steps, model.n_clusters)], half) for model in models]
+
+
+def _half(model: Any, points: Array, half: Indices) -> Half:
+    """Return the clusters that a model finds in one half of the samples."""
+    if isinstance(model, PSC) and model.init == "portfolio" and model.n_components == 0:
+        k_means = KMeans(model.n_clusters, n_init=STARTS, random_state=0)
+        model.set_params(init=k_means_labels(points[half], k_means))
+    return Half(points, model, np.asarray(model.fit(points[half]).predict(points)))
+
+
 def compare_numbers(
-    recipe: Pipeline, X: Data, numbers: Sequence[int], *, halvings: int = HALVINGS
+    recipe: Pipeline, X: Data, numbers: Sequence[int], *, halvings: int | None = None
 ) -> Numbers:
     """Fit a recipe with each number of clusters, and measure how far halves agree on it.
 
@@ -157,14 +225,14 @@ def compare_numbers(
     ----------
     recipe : Pipeline
         `recipes.expression` or `recipes.single_cell`, one dimension for all clusters. As many axes
-        are kept as the clusters can span, or all where the recipe's ``n_axes`` is None.
+        are kept as the clusters can span, or all if the recipe's ``n_axes`` is None.
     X : array-like or sparse matrix of shape (n, p)
         Samples in rows, as the recipe takes them.
     numbers : sequence of int
         Numbers of clusters, ascending.
-    halvings : int
-        How many times to cut the samples in halves, at random; of a table with more than 30
-        million values fewer, but at least three.
+    halvings : int, optional
+        How many times to cut the samples in halves, at random. By default ten times, for a table
+        with more than 30 million values fewer times, but at least three.
 
     Returns
     -------
@@ -182,46 +250,28 @@ def compare_numbers(
         for m in models
     ]
     table = sparse.csr_array(X, dtype=float) if sparse.issparse(X) else as_matrix(X)
-    measured = _halved(models[-1], table, numbers, halvings)
-    return Numbers(tuple(numbers), models, heard, *measured, np.array(likelihood))
+    random = check_random_state(recipe["cluster"].random_state)
+    found = []
+    for halves in random_halves(len(points), halvings or n_halvings(table), random):
+        both = (learned(models[-1], table, half, numbers) for half in halves)
+        pairs = [(first.labels, second.labels) for first, second in zip(*both, strict=True)]
+        found.append([(adjusted_rand_score(*pair), strength_of(*pair)) for pair in pairs])
+    measured = np.transpose(found)  # (2, m, halvings)
+    measured[:, np.asarray(numbers) == 1] = np.nan  # halves cannot disagree about one cluster
+    agreement, strength = measured
+    return Numbers(tuple(numbers), models, heard, agreement, strength, np.array(likelihood))
 
 
 def _with_number(recipe: Pipeline, k: int) -> Pipeline:
     """Return an unfitted recipe with k clusters."""
-    return clone(recipe).set_params(prepare__n_axes=_axes(recipe, k), cluster__n_clusters=k)
+    n_axes = _axes([recipe["prepare"], recipe["cluster"]], k)
+    return clone(recipe).set_params(prepare__n_axes=n_axes, cluster__n_clusters=k)
 
 
-def _axes(recipe: Pipeline, k: int) -> int | None:
-    """Return how many axes k clusters can span, or None where the recipe keeps all axes."""
-    if recipe["prepare"].n_axes is None:
-        return None
-    return int(k * (recipe["cluster"].n_components + 1))
-
-
-def _halved(
-    recipe: Pipeline, table: Array, numbers: Sequence[int], halvings: int
-) -> tuple[Array, Array]:
-    """Return the agreement of models of two halves, and the strength, both (m, halvings).
-
-    recipe: fitted to all samples, whose kind of values the halves take over.
-    """
-    random = check_random_state(recipe["cluster"].random_state)
-    scaler = clone(recipe["prepare"]).set_params(kind=recipe["prepare"].kind_)
-    found: list[list[tuple[float, float]]] = []
-    halvings = min(halvings, max(FEWEST, int(MOST_VALUES / np.prod(table.shape))))
-    for done in range(halvings):
-        progress.tell(progress.Step("halving", done, halvings, f"split {done + 1}"))
-        halves = np.array_split(random.permutation(table.shape[0]), 2)
-        with collect_warnings():
-            points = [clone(scaler).fit(table[half]).project(table) for half in halves]
-            both = [
-                [_labels(recipe, *pair, k) for pair in zip(points, halves, strict=True)]
-                for k in numbers
-            ]
-        found.append([(adjusted_rand_score(*pair), strength_of(*pair)) for pair in both])
-    measured = np.transpose(found)  # (2, m, halvings)
-    measured[:, np.asarray(numbers) == 1] = np.nan  # halves cannot disagree about one cluster
-    return measured[0], measured[1]
+def _axes(steps: Sequence[Any], k: int) -> int | None:
+    """Return how many axes k clusters can span, or None if the recipe keeps all axes."""
+    scaler, clusterer = steps
+    return None if scaler.n_axes is None else int(k * (clusterer.n_components + 1))
 
 
 def strength_of(first: NDArray[Any], second: NDArray[Any]) -> float:
@@ -237,16 +287,6 @@ def strength_of(first: NDArray[Any], second: NDArray[Any]) -> float:
         several = sizes > 1
         kept.append(np.min(pairs[several] / (sizes * (sizes - 1.0))[several], initial=1.0))
     return float(np.mean(kept))
-
-
-def _labels(recipe: Pipeline, points: Array, half: Indices, k: int) -> NDArray[Any]:
-    """Return the labels (n,) of all samples by k clusters of one half."""
-    model = clone(recipe["cluster"]).set_params(n_clusters=k)
-    seen = points[:, : _axes(recipe, k)]
-    if model.n_components == 0:
-        k_means = KMeans(k, n_init=STARTS, random_state=0)
-        model.set_params(init=k_means_labels(seen[half], k_means))
-    return np.asarray(model.fit(seen[half]).predict(seen))
 
 
 def stability_table(
@@ -279,8 +319,8 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
     figures["top"] = top = float(found.stability[measured].max())
     if found.is_doubted:
         fact = (
-            "No number of clusters is stable: halves of the samples agree to {top:.2f} at most "
-            "(1 is perfect). {chosen:#cluster is|clusters are} a guess."
+            "No number of clusters is stable: halves of the samples agree to {top:.2f} at "
+            "most (1 is perfect). {chosen:#cluster is|clusters are} a guess."
         )
         return Verdict("unstable", fact, figures, grade=Grade.NO)
     grade = Grade.SURE if round(top, 2) >= SOLID else Grade.DOUBTFUL
@@ -291,7 +331,7 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
         also = _named(found, [i for i in found.solid if i != found.best])
         fact += f" {also} also stable." if also else ""
         return Verdict("most_stable", fact, figures, grade=grade)
-    why = "the largest number at which both halves find every cluster"
+    why = "the largest number for which both halves find every cluster"
     why = why if found.solid else "the smallest of these"
     first = _stable_ones(found, top)
     fact = f"{first} {{chosen:#cluster was|clusters were}} chosen, {why}."
@@ -309,9 +349,9 @@ def _stable_ones(found: Numbers, top: float) -> str:
         parts = [f"{_named(found, sorted([best, *near]))} about equally stable"]
     elif near:
         may = in_a_row([f"{found.numbers[i]} ({found.stability[i]:.2f})" for i in near])
-        parts.append(f"{may} may be as stable")
+        parts.append(f"{may} may be just as stable")
     if others:
-        parts.append(f"{_named(found, others)} stable, too")
+        parts.append(f"{_named(found, others)} also stable")
     return f"{', and '.join(parts)}."
 
 

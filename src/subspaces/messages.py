@@ -77,12 +77,15 @@ def use(parameter: str, value: Any, command: str | None = None) -> Advice:
     return Advice(f"use <{parameter}={literal(repr(value))}>", parameter, value, command)
 
 
-FEWER_CLUSTERS = Advice("use fewer clusters", "n_clusters")
-SMALLER_DIMENSION = Advice("use a smaller <n_components>", "n_components")
+FEWER_CLUSTERS = Advice("try fewer clusters", "n_clusters")
+SMALLER_DIMENSION = Advice("try a smaller <n_components>", "n_components")
 FILL = Advice(
-    "fill them with PSC(...).fit(X).impute(X)", command="fill them with subspaces fit --imputed"
+    "fill missing values with PSC(...).fit(X).impute(X)",
+    command=("fill missing values with subspaces fit --imputed"),
 )
-MORE_ITERATIONS = Advice("use a larger <max_iter>", "max_iter", command="")
+# Verbs that are said once: "use this, or that".
+VERBS = ("use ", "try ", "set ", "add ")
+MORE_ITERATIONS = Advice("increase <max_iter>", "max_iter", command="")
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ class Message:
             if advice.parameter not in settled
         ]
         words = [each for each in words if each]
-        verb = "use " if words and words[0].startswith("use ") else ""  # use this, or that
+        verb = next((verb for verb in VERBS if words and words[0].startswith(verb)), "")
         todo = verb + ", or ".join(each.removeprefix(verb) for each in words)
         text = f"{self.fact} {todo[0].upper()}{todo[1:]}." if todo else self.fact
         return rendered(text, say or as_python, self.parameters)

@@ -1,4 +1,4 @@
-"""How well two partitions, or two subspaces, agree."""
+"""How well two partitions or two subspaces agree, and how likely new samples are."""
 
 from typing import Any
 
@@ -8,12 +8,13 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from subspaces._types import Array, Labels
+from subspaces._types import Array, Codes, Data, Labels
 from subspaces.messages import ParameterError
 from subspaces.subspace import Subspace, principal_angles
 
 __all__ = [
     "adjusted_rand_score",
+    "likelihood_scorer",
     "matched_accuracy",
     "matched_labels",
     "rand_score",
@@ -46,8 +47,8 @@ def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     if shapes[0] != shapes[1] or len(shapes[0]) != 1 or shapes[0][0] == 0:
         raise ParameterError(
             "labels_pred",
-            f"<labels_true> and <labels_pred> have shapes {shapes[0]} and {shapes[1]}. Use "
-            "one label for each sample in both.",
+            f"<labels_true> and <labels_pred> have shapes {shapes[0]} and {shapes[1]}. Pass "
+            "two labels for each sample, one in each.",
         )
     true, found = np.asarray(labels_true), np.asarray(labels_pred)
     if found.dtype.kind not in "iuf" or not (found == -1).any():
@@ -79,11 +80,51 @@ def matched_labels(labels_true: ArrayLike, labels_pred: ArrayLike) -> Labels:
     array([0, 0, 1, 1])
     """
     true, found = np.asarray(labels_true), np.asarray(labels_pred)
-    size = int(max(true.max(), found.max())) + 1
-    table, both = np.zeros((size, size), dtype=int), (true >= 0) & (found >= 0)
-    np.add.at(table, (found[both], true[both]), 1)
-    owner = linear_sum_assignment(table, maximize=True)[1]
+    owner = owners(true, found, int(max(true.max(), found.max())) + 1)
     return np.append(owner, -1)[found]
+
+
+def owners(true: Codes, found: Codes, n_clusters: int) -> Labels:
+    """Return the true cluster that each found one matches best, one to one, (n_clusters,)."""
+    table, both = np.zeros((n_clusters, n_clusters), dtype=int), (true >= 0) & (found >= 0)
+    np.add.at(table, (found[both], true[both]), 1)
+    return linear_sum_assignment(table, maximize=True)[1]
+
+
+def likelihood_scorer(estimator: Any, X: Data, y: Any = None) -> float:
+    """Mean log density of samples that a model has not seen, for scikit-learn's model selection.
+
+    The default `score` is a squared error, which falls with every further cluster or dimension.
+    This one does not: a density pays for what it claims to know.
+
+    Parameters
+    ----------
+    estimator : fitted PSC, KSubspaces, mixture, or Pipeline that ends in one
+        Anything with ``score_samples``. The noise of `PSC` is that of samples left out.
+    X : array-like of shape (n, p)
+        Samples that the estimator was not fitted to.
+    y : ignored
+        For compatibility.
+
+    Returns
+    -------
+    float
+        Higher is better.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.metrics import likelihood_scorer
+    >>> planes = make_scenario("c", noise=0.1, n_features=10, random_state=0)
+    >>> offered = {"n_clusters": [1, 2, 3], "n_components": [1, 2, 3]}
+    >>> model = PSC(n_init=3, random_state=0)
+    >>> search = GridSearchCV(model, offered, scoring=likelihood_scorer, cv=3).fit(planes.data)
+    >>> search.best_params_
+    {'n_clusters': 2, 'n_components': 2}
+    """
+    return float(estimator.score_samples(X).mean())
 
 
 def _matched(true: NDArray[Any], found: NDArray[Any]) -> int:

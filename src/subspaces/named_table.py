@@ -65,8 +65,8 @@ class MissingValues:
             )
         )
         return (
-            f"{percent(self.share)} of the values are missing, most in sample {sample} and "
-            f"variable {variable}"
+            f"{percent(self.share)} of the values are missing, most of them in sample "
+            f"{sample} and variable {variable}"
         )
 
 
@@ -79,14 +79,15 @@ def missing_values(data: Array) -> MissingValues | None:
 
 
 def first_gap(table: Table) -> str | None:
-    """Return which sample lacks which value, the first of all that are missing; None if none is."""
+    """Return how many values are missing, and the first of them, in words; None if none is."""
     holes = np.argwhere(np.isnan(table.data))
     if not len(holes):
         return None
     i, j = holes[0]
-    more = f" (one of {len(holes)} missing values)" if len(holes) > 1 else ""
     sample, variable = table.sample_names[i], table.variable_names[j]
-    return f"sample {sample!r} has no value (NaN) for {variable!r}{more}"
+    if len(holes) == 1:
+        return f"sample {sample!r} has no value for {variable!r}"
+    return f"{len(holes)} values are missing, the first for {variable!r} in sample {sample!r}"
 
 
 def without_missing(table: Table, most: float) -> Table:
@@ -97,8 +98,8 @@ def without_missing(table: Table, most: float) -> Table:
     gone = np.isnan(table.data).mean(axis=0) > most
     if gone.all():
         fact = (
-            "Every variable has more than {value:%} of its values missing, so none is left. Use a "
-            "larger <drop_missing>."
+            "Every variable has more than {value:%} of its values missing, so none is left. "
+            "Set a larger <drop_missing>."
         )
         raise ParameterError("drop_missing", fact, value=most)
     if not gone.any():
@@ -120,12 +121,12 @@ def without_empty(table: Table) -> Table:
     names, classes = np.array(table.sample_names, dtype=object), table.classes
     gone = names[~kept].tolist()
     if not kept.any():
-        raise ParameterError("X", "No sample has a value. Use a table of numbers.")
+        raise ParameterError("X", "All samples are empty. Check the table.")
     samples = "1 sample" if len(gone) == 1 else f"{len(gone)} samples"
     return replace(
         table,
         data=table.data[kept],
         sample_names=tuple(names[kept]),
         classes=None if classes is None else tuple(compress(classes, kept)),
-        notes=(*table.notes, f"left out {samples} without any value: {listed(gone)}"),
+        notes=(*table.notes, f"left out {samples} without values: {listed(gone)}"),
     )

@@ -89,10 +89,10 @@ class Preparation:
         return list(self.inputs or self.variable_names)
 
     def __str__(self) -> str:
-        reasons = ((self.ignored, "of the table"), (self.dropped, "for missing values"))
-        steps = [f"{listed(names)} left out {why}" for names, why in reasons if names]
+        reasons = ((self.ignored, ""), (self.dropped, " (missing values)"))
+        steps = [f"left out {listed(names)}{why}" for names, why in reasons if names]
         if self.missing:
-            steps.append(f"{listed(self.missing)} read as missing")
+            steps.append(f"{listed(self.missing)} treated as missing")
         if self.total is not None:
             steps.append(f"samples scaled to a total of {as_figure(self.total)}")
         if self.floor is not None:
@@ -103,13 +103,13 @@ class Preparation:
             steps.append("samples centred")
         kept, seen = len(self.variable_names), self.n_seen or len(self.needed)
         if kept < seen:
-            steps.append(f"the {kept:,} of {seen:,} variables kept that vary most")
+            steps.append(f"kept the {kept:,} of {seen:,} variables that vary most")
         if self.spread is not None:
             steps.append("variables scaled to mean 0 and standard deviation 1")
         elif self.centre is not None:
             steps.append("variables centred")
         if self.axes is not None:
-            steps.append(f"the part along {len(self.axes)} principal axes kept")
+            steps.append(f"kept the first {len(self.axes)} principal axes")
         return ", ".join(steps)
 
     def __repr__(self) -> str:
@@ -127,8 +127,8 @@ def prepare(table: Table, preparation: Preparation) -> Table:
     matched = match_variables(table, preparation.inputs or names)
     gap = first_gap(matched) if _rests_on_all_values(preparation) else None
     if gap is not None:
-        fact = "{gap}, but the model uses totals or means of samples."
-        whole = Advice("use samples without missing values")
+        fact = "{gap}, but this model needs all values of a sample."
+        whole = Advice("leave out samples with missing values")
         raise ParameterError("X", fact, whole, gap=gap[0].upper() + gap[1:])
     data = scaled_to_total(matched.data, preparation.total, matched.sample_names)
     data = log_above_floor(
@@ -169,8 +169,11 @@ def filled_in_raw_units(raw: Array, filled: Array, preparation: Preparation) -> 
     Scaling and logarithms are undone. Raise ValueError for other steps that cannot be.
     """
     if _rests_on_all_values(preparation):
-        fact = "After samples are centred or scaled, values cannot be filled in the original units."
-        raise ParameterError("X", fact, Advice("fill the prepared table"))
+        fact = (
+            "The samples were centred or scaled, so missing values cannot be filled in the "
+            "original units."
+        )
+        raise ParameterError("X", fact, Advice("fill the prepared table instead"))
     values = filled if preparation.spread is None else filled * preparation.spread
     values = values if preparation.centre is None else values + preparation.centre
     values = np.exp2(values) - preparation.offset if preparation.log else values
@@ -224,11 +227,10 @@ def check_present(given: Sequence[str], needed: Sequence[str]) -> None:
     there = set(given)
     missing = [name for name in needed if name not in there]
     if missing:
-        are = "is" if len(missing) == 1 else "are"
         raise ParameterError(
             "X",
-            f"{len(missing)} of the {len(needed)} variables that the model needs {are} "
-            f"missing: {{names}}. Use a table with these columns.",
+            f"The table lacks {len(missing)} of the {len(needed)} variables of the model: "
+            "{names}. Add them, or choose another table.",
             names=missing,
         )
 
@@ -247,12 +249,13 @@ def check_totals(totals: Array, total: float, samples: Sequence[Any]) -> None:
     empty = np.flatnonzero(totals <= 0)
     if len(empty):
         i = int(empty[0])
-        more = f" (one of {len(empty)} such)" if len(empty) > 1 else ""
+        more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
         raise ParameterError(
             "X",
-            "The values of sample {sample!r} add up to {total:g}{more}, which cannot be scaled.",
-            Advice("use counts from 0 up"),
-            Advice("leave out such samples", command="leave out such samples by --ignore"),
+            "The values of sample {sample!r}{more} add up to {total:g}, so they cannot be "
+            "scaled to a total.",
+            Advice("check the table"),
+            Advice("leave the sample out", command="leave the sample out with --ignore"),
             sample=samples[i],
             total=float(totals[i]),
             more=more,
@@ -275,13 +278,15 @@ def log_above_floor(
     bad = data < 0 if offset else data <= 0
     if bad.any():
         i, j = (int(index) for index in np.argwhere(bad)[0])
-        span, floor_to = ("from 0 up", "<floor=0>") if offset else ("above 0", "a <floor> above 0")
-        advice = [Advice(f"use {floor_to}", "floor", 0.0 if offset else None)]
+        span, floor_to = (
+            ("of 0 or more", "<floor=0>") if offset else ("above 0", "a <floor> above 0")
+        )
+        advice = [Advice(f"set {floor_to}", "floor", 0.0 if offset else None)]
         raise ParameterError(
             "log",
-            "Logarithms need values {span}, but sample {sample!r} has {value:g} in {variable!r}.",
+            "Logarithms need values {span}, but {variable!r} is {value:g} in sample {sample!r}.",
             *advice,
-            Advice("use <log='no'> if they are logarithms already", "log", "no"),
+            Advice("set <log='no'> if the values are already logarithms", "log", "no"),
             value=float(data[i, j]),
             span=span,
             sample=samples[i],

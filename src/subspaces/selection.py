@@ -17,7 +17,6 @@ from subspaces._types import (
     Data,
     DimensionsCriterion,
     Margins,
-    VariablesCriterion,
 )
 from subspaces.core import ppca_mixture
 from subspaces.data.validation import as_matrix, row_names
@@ -52,9 +51,6 @@ PRESS = {
 }
 CLUSTER_CRITERIA: tuple[ClustersCriterion, ...] = get_args(ClustersCriterion)
 DIMENSION_CRITERIA: tuple[DimensionsCriterion, ...] = get_args(DimensionsCriterion)
-VARIABLE_CRITERIA: tuple[VariablesCriterion, ...] = get_args(VariablesCriterion)
-# "stability" draws so many random halves, and keeps a variable chosen in at least this share.
-HALVES, OFTEN = 20, 0.5
 
 
 @dataclass(frozen=True, repr=False)
@@ -216,7 +212,8 @@ def select_n_clusters(
     if criterion == "stability":
         raise ParameterError(
             "criterion",
-            "<criterion='stability'> only works with recipes. Use recipes.expression, say.",
+            "<criterion='stability'> only works with a recipe, such as recipes.expression. "
+            "Choose another criterion.",
         )
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
@@ -270,23 +267,23 @@ def _select_by_stability(
     steps = dict(recipe.steps)
     if not hasattr(steps.get("prepare"), "project") or "cluster" not in steps:
         raise ParameterTypeError(
-            "estimator", "The Pipeline is not a recipe. Use recipes.expression, say."
+            "estimator", "This pipeline is not a recipe. Pass one, such as recipes.expression(3)."
         )
     if criterion not in ("auto", "stability") or margins != "data":
         raise ParameterError(
             "criterion",
-            "Likelihoods of recipes cannot be compared, because each number of clusters uses "
-            "different axes. Use <criterion='stability'> without normal scores.",
+            "Likelihoods of a recipe cannot be compared, because each number of clusters uses "
+            "different axes. Set <criterion='stability'>, without normal scores.",
         )
     if not isinstance(steps["cluster"], PSC):
         raise ParameterError(
-            "estimator", "A consensus cannot be compared between halves. Use <consensus=False>."
+            "estimator", "A consensus cannot be compared between halves. Set <consensus=False>."
         )
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:
         raise ParameterError(
             "n_variables",
-            "Numbers of clusters are compared for all variables. Use <n_variables=None>.",
+            "A recipe compares numbers of clusters with all variables. Set <n_variables=None>.",
         )
     n = _num_samples(X)
     # Each half needs two samples a cluster.
@@ -295,8 +292,8 @@ def _select_by_stability(
     if not numbers or numbers == [1]:
         raise ParameterError(
             "candidates",
-            f"{n} samples are too few: halves are compared, each with 2 samples per cluster. "
-            f"Use at least 8 samples, and candidates up to {max(most, 2)}.",
+            f"{n} samples are too few, because each half needs 2 samples per cluster. Take at "
+            f"least 8 samples, and candidates up to {max(most, 2)}.",
         )
     found = halving.compare_numbers(recipe, X, numbers)
     if not found.is_doubted:
@@ -329,8 +326,8 @@ def _shares(
         if "max_components" not in estimator.get_params():
             raise ParameterError(
                 "criterion",
-                f"<criterion='free'> learns the dimensions, which {type(estimator).__name__} does "
-                "not. Use PSC, or <criterion='likelihood'>.",
+                f"<criterion='free'> needs PSC, because {type(estimator).__name__} does not "
+                "learn dimensions. Set <criterion='likelihood'>, or pass a PSC.",
             )
         most = max(estimator.get_params()["max_components"], int(np.max(estimator.n_components)))
         open_ = {"n_components": "auto", "max_components": most}
@@ -372,14 +369,13 @@ def select_n_components(
         Samples in rows.
     max_components : int, default 5
         Largest dimension to try.
-    criterion : {"auto", "press", "noise", "parallel", "exact", "joint"}, default "auto"
+    criterion : {"auto", "press", "noise", "joint"}, default "auto"
         "press": PRESS of sparse loadings (needs ``n_variables``). "noise": eigenvalues above what
         noise reaches, as in `diagnostics.pca_components`; with fewer than four variables for each
-        dimension that is tried, their noise is taken as equal. "parallel": eigenvalues above those
-        of permuted columns. "exact": exact PRESS, which falls with every axis and so takes the
-        largest dimension. "joint": as "press" or "noise", but chosen anew at every sweep of the
-        clustering, which is the paper's scheme; the others alternate between whole fits and the
-        choice. "auto": "press" with ``n_variables``, "noise" without.
+        dimension that is tried, their noise is taken as equal. "joint": as "press" or "noise", but
+        chosen anew at every sweep of the clustering, which is the paper's scheme; the others
+        alternate between whole fits and the choice. "auto": "press" with ``n_variables``, "noise"
+        without.
 
     Returns
     -------
@@ -409,8 +405,8 @@ def select_n_components(
     if criterion == "press" and not sparse:
         raise ParameterError(
             "criterion",
-            "<criterion='press'> chooses the largest dimension unless <n_variables> is set. "
-            "Use 'noise' or 'parallel'.",
+            "<criterion='press'> always chooses the largest dimension unless <n_variables> is "
+            "set. Choose 'noise'.",
         )
 
     def fit_with(**changes: Any) -> FittedModel:
@@ -422,8 +418,7 @@ def select_n_components(
     else:
         found = auto.fit_dimensions(fit_with, matrix, estimator, max_components, criterion)
     model = found.model.set_params(init=estimator.get_params()["init"])
-    if criterion != "exact":  # which takes the largest dimension by its nature
-        auto.warn_of_largest_dimension(found.clusters, matrix, max_components)
+    auto.warn_of_largest_dimension(found.clusters, matrix, max_components)
     rule = default if criterion == "joint" else criterion
     if rule == "noise":
         names = row_names(X)
@@ -435,7 +430,7 @@ def select_n_components(
     chosen = model.n_components_.tolist()
     fact = f"Dimensions of the clusters: {', '.join(map(str, chosen))}."
     if chosen == [0]:
-        fact = "No component was found, so the cluster is its mean."
+        fact = "No component was found, so the cluster is just its mean."
     conclusion = Verdict("dimensions", fact, {"chosen": chosen})
     return Selection(chosen, model, margin, columns, criterion, conclusion)
 
@@ -499,11 +494,11 @@ def select_n_variables(
     estimator: SubspaceClusterer,
     X: Data,
     candidates: Iterable[int] | None = None,
-    *,
-    criterion: VariablesCriterion = "gap",
-    rate: float = 0.1,
 ) -> Selection:
     """Choose the number of variables per loading, at the partition that the estimator finds.
+
+    The gap of a number is the log captured energy, less that of permuted columns. The smallest
+    number within half a per cent of the largest gap is chosen.
 
     Parameters
     ----------
@@ -513,19 +508,11 @@ def select_n_variables(
         Samples in rows.
     candidates : iterable of int, optional
         Numbers to try, ascending; by default 1 to 20, then about seven a decade.
-    criterion : {"gap", "ftest", "stability"}, default "gap"
-        "gap": log captured energy, less that of permuted columns; the smallest number within half a
-        per cent of the largest gap. "ftest": variables that follow
-        the axes found in the other half of the members, at a false discovery rate. "stability":
-        variables chosen in at least half of random halves.
-    rate : float, default 0.1
-        False discovery rate of "ftest".
 
     Returns
     -------
     Selection
-        ``.best_``, the number of variables per loading. For "ftest" and "stability" the table has
-        one row per cluster, and ``best_`` is the median over the clusters.
+        ``.best_``, the number of variables per loading.
 
     Examples
     --------
@@ -534,59 +521,32 @@ def select_n_variables(
     >>> from subspaces.selection import select_n_variables
     >>> planes = make_scenario("c", sparse=True, random_state=0)  # 10 variables to a loading
     >>> model = PSC(2, n_components=2, n_variables=10, random_state=0)
-    >>> select_n_variables(model, planes.data, criterion="ftest").best_
-    8
+    >>> select_n_variables(model, planes.data, [5, 8, 10, 15, 20]).best_
+    10
     """
     matrix = as_matrix(X)
     _check_clusterer(estimator, "n_variables")
     if estimator.get_params()["n_variables"] is None:
         raise ParameterError(
-            "n_variables", "<n_variables=None> selects nothing. Use a first guess, such as 10."
+            "n_variables",
+            "<n_variables=None> leaves nothing to choose. Set a first guess, such as 10.",
         )
-    criterion = as_choice(criterion, "criterion", VARIABLE_CRITERIA)
     most = matrix.shape[1]
     numbers = choosing.variable_candidates(most) if candidates is None else candidates
     tried = _check_candidates(numbers, most)
     found = fitted(estimator, X)
     model = found.model
-    if criterion == "gap":
-        gaps = auto.gap_table(found.clusters, matrix, tried, model.penalty)
-        columns = {"n_variables": np.array(tried), "gap": gaps}
-        place = choosing.smallest_of_the_best(columns["gap"])
-        best = tried[place]
-        _warn_of_the_last(tried, place, "variables", most)
-        margin = _best(columns["gap"], largest=True)[1]
-    else:
-        columns = _counted_variables(model, matrix, criterion, rate)
-        per_loading = np.maximum(columns["n_variables"] / columns["n_components"], 1)
-        best, margin = round(float(np.median(per_loading))), float("nan")
+    columns = {
+        "n_variables": np.array(tried),
+        "gap": auto.gap_table(found.clusters, matrix, tried, model.penalty),
+    }
+    place = choosing.smallest_of_the_best(columns["gap"])
+    best = tried[place]
+    _warn_of_the_last(tried, place, "variables", most)
+    margin = _best(columns["gap"], largest=True)[1]
     final = fitted(estimator, X, n_variables=best).model
     conclusion = Verdict("variables", "Variables per loading: {chosen}.", {"chosen": best})
-    return Selection(best, final, margin, columns, criterion, conclusion)
-
-
-def _counted_variables(
-    model: PSC, matrix: Array, criterion: VariablesCriterion, rate: float
-) -> dict[str, Array]:
-    """Return a table with one row per cluster: how many variables the criterion finds in it."""
-    random = np.random.default_rng(0)
-    counts = []
-    per_loading = auto.variables_per_cluster(model, len(model.subspaces_))
-    for k, rows in enumerate(clusters_of(model).members(matrix)):
-        r = int(model.n_components_[k])
-        if criterion == "ftest":
-            p_values = choosing.cross_fitted_p_values(rows, r, random)
-            chosen = choosing.discoveries(p_values, rate)
-        else:
-            m = per_loading[k] or matrix.shape[1]
-            share = choosing.selection_frequency(rows, r, m, model.penalty, HALVES, random)
-            chosen = share >= OFTEN
-        counts.append(int(np.count_nonzero(chosen)))
-    return {
-        "cluster": np.arange(len(counts)),
-        "n_components": model.n_components_,
-        "n_variables": np.array(counts),
-    }
+    return Selection(best, final, margin, columns, "gap", conclusion)
 
 
 def _best(values: Array, *, largest: bool) -> tuple[int, float]:
@@ -596,7 +556,7 @@ def _best(values: Array, *, largest: bool) -> tuple[int, float]:
     finite = signed[order][np.isfinite(signed[order])]
     if not len(finite):
         raise ParameterError(
-            "candidates", "The criterion is not defined for these candidates. Use three or more."
+            "candidates", "This criterion needs at least three candidates. Add some."
         )
     place, spread = int(order[0]), finite[-1] - finite[0]
     if len(finite) < 2:
@@ -611,10 +571,7 @@ def _as_text(found: Selection) -> str:
     names = [name for name in columns if name != "chosen"]
     if parameter == "n_clusters":
         names = ["n_clusters", found.criterion, "difference", "standard_error"]
-    if parameter == "cluster":  # dimensions are marked; of counted variables none is the choice
-        chosen = columns.get("chosen", np.zeros(len(columns[parameter]), dtype=bool))
-    else:
-        chosen = columns[parameter] == found.best_
+    chosen = columns["chosen"] if "chosen" in columns else columns[parameter] == found.best_
     table = [[name, *(f"{value:.5g}" for value in columns[name])] for name in names]
     marks = ["", *("  <- chosen" if mark else "" for mark in chosen)]
     return "\n".join(line + mark for line, mark in zip(lined_up(table), marks, strict=True))
@@ -625,8 +582,8 @@ def _warn_of_the_last(
 ) -> None:
     """Warn that the largest candidate was chosen, unless the data allow no larger one."""
     if len(numbers) > 1 and place == len(numbers) - 1 and numbers[-1] < most:
-        fact = "{chosen} {name} were chosen, the largest number tried, so more may fit better."
-        wider = Advice("use a wider range of candidates", command="use a larger <max_clusters>")
+        fact = "{chosen} {name} is the largest number tried, so more may fit better."
+        wider = Advice("try a wider range of candidates", command="increase <max_clusters>")
         doubt(ChoiceWarning, f"most_{name}", fact, wider, *others, chosen=numbers[-1], name=name)
 
 
@@ -634,14 +591,15 @@ def _check_candidates(candidates: Iterable[int], most: int) -> list[int]:
     """Return the candidates as a list of integers from 1 to ``most``; raise unless ascending."""
     if not isinstance(candidates, Iterable):
         last = candidates + 1 if isinstance(candidates, int) else 9
-        fact = f"<candidates={{value!r}}> is not a list. Use range(1, {last})."
+        fact = f"<candidates={{value!r}}> is not a list. Pass range(1, {last}), for example."
         raise ParameterTypeError("candidates", fact, value=candidates)
     numbers = [as_count(value, "candidates", low=1, high=most) for value in candidates]
     if not numbers:
-        raise ParameterError("candidates", "<candidates> is empty. Use at least one number.")
+        raise ParameterError("candidates", "<candidates> is empty. Pass at least one number.")
     if sorted(set(numbers)) != numbers:
         raise ParameterError(
-            "candidates", f"<candidates={numbers}> is not ascending. Use each number once, sorted."
+            "candidates",
+            f"<candidates={numbers}> must increase. Sort them, and keep each number once.",
         )
     return numbers
 
@@ -660,18 +618,18 @@ def _check_clusterer(estimator: SubspaceClusterer, *further: str) -> None:
     further: names of other parameters that it must have.
     """
     if not isinstance(estimator, BaseEstimator):
-        fact = "{value!r} is not an estimator. Use an instance such as PSC()."
+        fact = "{value!r} is not an estimator. Pass an instance, such as PSC()."
         raise ParameterTypeError("estimator", fact, value=estimator)
     needed = ["n_clusters", "n_components", "affine", *further]
     missing = [name for name in needed if name not in estimator.get_params()]
     if missing:
         instead = "such as PSC" if further else "such as PSC or KSubspaces"
         if isinstance(estimator, MixtureClusterer):
-            instead = "such as PSC, or compare fits of the mixture by their BIC"
+            instead = "such as PSC, or compare the BIC of several fits"
         raise ParameterTypeError(
             "estimator",
-            f"{type(estimator).__name__} has no {', '.join(missing)}. Use a clusterer with that "
-            f"parameter, {instead}.",
+            f"{type(estimator).__name__} has no {', '.join(missing)}. Pass a clusterer that "
+            f"has, {instead}.",
         )
 
 
@@ -679,7 +637,7 @@ def _check_one_dimension(estimator: SubspaceClusterer) -> None:
     if np.ndim(estimator.n_components):
         raise ParameterError(
             "n_components",
-            "<n_components={value!r}> is a list, which fits one number of clusters only. Use "
-            "an int or 'auto'.",
+            "<n_components={value!r}> is a list, which fits only one number of clusters. Set "
+            "one number, or 'auto'.",
             value=estimator.n_components,
         )

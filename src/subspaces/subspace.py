@@ -60,6 +60,7 @@ class Subspace(InShort):
     spectrum: Annotated[Array, "r"]
 
 
+@serialisable
 @dataclass(frozen=True)
 class PrincipalAxes:
     """The singular value decomposition of rows (n, p), cut at their numerical rank l.
@@ -68,9 +69,9 @@ class PrincipalAxes:
     (p, l): the axes, or only the first ones asked for.
     """
 
-    coordinates: Array
-    eigenvalues: Array
-    basis: Array
+    coordinates: Annotated[Array, "n", "r"]
+    eigenvalues: Annotated[Array, "r"]
+    basis: Annotated[Array, "p", "*"]
 
     @property
     def rank(self) -> int:
@@ -164,17 +165,30 @@ def leading(centre: Array, axes: PrincipalAxes, n_components: int) -> Subspace:
     return Subspace(centre, axes.basis[:, :n_components], axes.eigenvalues[:n_components])
 
 
+def by_weight(rows: Array, weights: Array | None) -> Array:
+    """Return the rows (n, p) times the root of their weight (n,); unchanged without weights."""
+    return rows if weights is None else np.sqrt(weights)[:, None] * rows
+
+
 def subspaces_of(
-    X: Array, labels: Labels, dimensions: Sequence[int], affine: bool
+    X: Array,
+    labels: Labels,
+    dimensions: Sequence[int],
+    affine: bool,
+    weights: Array | None = None,
 ) -> tuple[list[Subspace], list[PrincipalAxes]]:
-    """Return the subspace of each cluster, of these dimensions (K,), and the whole PCA of each."""
+    """Return the subspace of each cluster, of these dimensions (K,), and the whole PCA of each.
+
+    weights (n,): None if all rows count one; the PCA is of rows times the root of their weight.
+    """
     subspaces, all_axes = [], []
     for k, dimension in enumerate(dimensions):
-        members = X[labels == k]
-        centre = centre_of(members, affine)
+        members, own = X[labels == k], None if weights is None else weights[labels == k]
+        centre = centre_of(members, affine, own)
         centred = members - centre if affine else members
         # Far from the origin a mean is rounded by more than the members differ.
-        centred = centred - centre_of(centred, affine) if affine else centred
+        centred = centred - centre_of(centred, affine, own) if affine else centred
+        centred = by_weight(centred, own)
         all_axes.append(principal_axes(centred, dimension))
         subspaces.append(leading(centre, all_axes[k], dimension))
     return subspaces, all_axes
@@ -185,12 +199,22 @@ def dimensions_of(subspaces: Sequence[Subspace]) -> Counts:
     return np.array([subspace.basis.shape[1] for subspace in subspaces])
 
 
-def energy_off_subspaces(X: Array, labels: Labels, subspaces: Sequence[Subspace]) -> float:
+def energy_off_subspaces(
+    X: Array, labels: Labels, subspaces: Sequence[Subspace], weights: Array | None = None
+) -> float:
     """Return the sum of the squared distances of rows from the subspaces of their labels."""
     return sum(
-        float(squared_residual(X[labels == k], subspace).sum())
+        weighted_sum(
+            squared_residual(X[labels == k], subspace),
+            None if weights is None else weights[labels == k],
+        )
         for k, subspace in enumerate(subspaces)
     )
+
+
+def weighted_sum(values: Array, weights: Array | None) -> float:
+    """Return the sum of the values (n,), each times its weight; weights: None if all are one."""
+    return float(values.sum() if weights is None else weights @ values)
 
 
 def scores(rows: Array, subspace: Subspace) -> Array:

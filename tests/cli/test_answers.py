@@ -47,55 +47,55 @@ def folder(tmp_path_factory):
 
 
 WORDS = [
-    (["fit", "nothing.csv", "--clusters", "2"], "nothing.csv: No such file or directory"),
-    (["fit", "dta.csv", "--clusters", "2"], "dta.csv: No such file or directory. Use data.csv"),
-    (["fit", "nothing.csv"], "nothing.csv: No such file or directory"),
-    (["fit", "a.csv", "--clusters", "2"], "a.csv: No such file or directory\n"),
-    (["fit", "there", "--clusters", "2"], "there is not a file. Use the path of a file"),
-    (["fit", "data.ods", "--clusters", "2"], ".ods files cannot be read. Save it as .xlsx"),
-    ([*FIT, "--label", "type"], "No such option: --label. Use --labels (see: subspaces fit"),
-    (["fit", "data.csv", "--cluster", "2"], "No such option: --cluster. Use --clusters (see"),
-    ([*FIT, "--classes", "no.cls"], "no.cls: No such file or directory"),
-    ([*FIT, "--preset", "genes"], "--preset genes is unknown. Use expression, cells"),
+    (["fit", "nothing.csv", "--clusters", "2"], "nothing.csv does not exist"),
+    (["fit", "dta.csv", "--clusters", "2"], "dta.csv does not exist. Did you mean data.csv"),
+    (["fit", "nothing.csv"], "nothing.csv does not exist"),
+    (["fit", "a.csv", "--clusters", "2"], "a.csv does not exist. Check the path\n"),
+    (["fit", "there", "--clusters", "2"], "there is not a file"),
+    (["fit", "data.ods", "--clusters", "2"], ".ods files are not supported. Save it as .xlsx"),
+    ([*FIT, "--label", "type"], "--label. Did you mean --labels? (see: subspaces fit"),
+    (["fit", "data.csv", "--cluster", "2"], "--cluster. Did you mean --clusters? (see"),
+    ([*FIT, "--classes", "no.cls"], "no.cls does not exist"),
+    ([*FIT, "--preset", "genes"], "--preset genes is unknown. Choose from expression, cells"),
     ([*FIT, "--preset", "expression", "--scale"], "--scale and --preset expression do not"),
-    ([*FIT, "--preset", "expression", "--kind", "genes"], "--kind genes is unknown. Use inten"),
+    ([*FIT, "--preset", "expression", "--kind", "genes"], "--kind genes is unknown. Choose from"),
     ([*FIT, "--kind", "counts"], "--kind only works with --preset expression or cells"),
-    ([*FIT, "--criterion", "x"], "--criterion x is unknown. Use auto, influence"),
-    ([*FIT, "--method", "PCS"], "--method PCS is unknown. Use PSC"),
+    ([*FIT, "--criterion", "x"], "--criterion x is unknown. Choose from auto, influence"),
+    ([*FIT, "--method", "PCS"], "--method PCS is unknown. Choose from PSC"),
     ([*FIT, "--method", "KMeans"], "subspaces compare"),
     ([*FIT, "--method", "SSC", "--variables", "2"], "--variables does not work with --method SSC"),
-    ([*FIT, "--dims", "1,2,3"], "--dims has 3 numbers for --clusters 2. Use one for all"),
+    ([*FIT, "--dims", "1,2,3"], "--dims has 3 numbers for --clusters 2. Give one for all"),
     ([*FIT, "--dims", "1", "--max-dims", "5"], "--max-dims only works with --dims auto"),
-    ([*FIT, "--labels", "type", "--classes", "data.csv"], "--labels and --classes do not"),
+    ([*FIT, "--labels", "type", "--classes", "data.csv"], "--labels and --classes do"),
     ([*FIT, "--labels", "type", "--ignore", "a,type"], "You gave type to both --labels and"),
-    (["fit", "data.csv", "--clusters", "0", "--out", "there"], "--clusters 0 is out of range. Use"),
-    ([*FIT, "--out", "there"], "there has labels.csv already. Use --force or another --out"),
-    ([*FIT, "--out", "data.csv"], "data.csv is a file, not a folder. Use another --out"),
-    (["predict", "no.npz", "data.csv"], "no.npz: No such file or directory"),
-    (["predict", "model.npz", "no.csv"], "no.csv: No such file or directory"),
-    (["predict", "model.npz", "data.csv", "--out", "there/labels.csv"], "already exists. Use"),
-    (["predict", "model.npz", "data.csv", "--out", "data.csv"], "data.csv would be overwritten"),
-    (["report", "no.npz"], "no.npz: No such file or directory"),
-    (["report", "pca"], "pca is from subspaces pca, which saves no model. Use a folder"),
-    ([*FIT, "--drop-missing", "50"], "--drop-missing 50 is out of range. Use 0.5 for 50 %"),
-    ([*FIT, "--drop-missing", "-1"], "--drop-missing -1 is out of range. Use a share from 0 to 1"),
-    (["select", "no.csv"], "no.csv: No such file or directory"),
-    (["select", "data.csv", "--criterion", "x"], "--criterion x is unknown. Use auto, press"),
-    (["compare", "no.csv", "--clusters", "2"], "no.csv: No such file or directory"),
+    (["fit", "data.csv", "--clusters", "0", "--out", "there"], "--clusters 0 is too small"),
+    ([*FIT, "--out", "there"], "there already has labels.csv"),
+    ([*FIT, "--out", "data.csv"], "data.csv is a file, not a folder"),
+    (["predict", "no.npz", "data.csv"], "no.npz does not exist"),
+    (["predict", "model.npz", "no.csv"], "no.csv does not exist"),
+    (["predict", "model.npz", "data.csv", "--out", "there/labels.csv"], "already exists"),
+    (["predict", "model.npz", "data.csv", "--out", "data.csv"], "would overwrite data.csv"),
+    (["report", "no.npz"], "no.npz does not exist"),
+    (["report", "pca"], "pca was written by subspaces pca"),
+    ([*FIT, "--drop-missing", "50"], "If you mean 50 %, write 0.5"),
+    ([*FIT, "--drop-missing", "-1"], "--drop-missing -1 is out of range"),
+    (["select", "no.csv"], "no.csv does not exist"),
+    (["select", "data.csv", "--criterion", "x"], "--criterion x is unknown. Choose from auto"),
+    (["compare", "no.csv", "--clusters", "2"], "no.csv does not exist"),
     (["compare", "data.csv", "--clusters", "2", "--methods", "x"], "--methods x is unknown"),
-    (["influence", "no.csv"], "no.csv: No such file or directory"),
+    (["influence", "no.csv"], "no.csv does not exist"),
     (["influence", "data.csv", "--out", "there/labels.csv"], "labels.csv already exists"),
-    (["influence", "data.csv", "--out", "data.csv", "--force"], "data.csv would be overwritten"),
-    (["pca", "no.csv"], "no.csv: No such file or directory"),
-    (["pca", "data.csv", "--dims", "two"], "--dims 'two' is not a number. Use 3, say, or auto"),
-    (["pca", "data.csv", "--dims", "-1"], "--dims -1 is out of range. Use 0 or more"),
-    (["pca", "data.csv", "--level", "0"], "--level 0 is out of range. Use a share such as 0.05"),
-    (["pca", "data.csv", "--level", "nan"], "--level nan is out of range. Use a share such as"),
+    (["influence", "data.csv", "--out", "data.csv", "--force"], "would overwrite data.csv"),
+    (["pca", "no.csv"], "no.csv does not exist"),
+    (["pca", "data.csv", "--dims", "two"], "--dims 'two' is not a number"),
+    (["pca", "data.csv", "--dims", "-1"], "--dims -1 is too small"),
+    (["pca", "data.csv", "--level", "0"], "--level 0 is out of range"),
+    (["pca", "data.csv", "--level", "nan"], "--level nan is out of range"),
     (["pca", "data.csv", "--scale", "--no-center"], "--scale and --no-center do not work together"),
     (["pca", "data.csv", "--preset", "expression", "--no-center"], "--no-center and --preset"),
     (["pca", "data.csv", "--kind", "log"], "--kind only works with --preset expression or cells"),
     (["pca", "data.csv", "--labels", "type", "--classes", "data.csv"], "--labels and --classes"),
-    (["pca", "data.csv", "--out", "pca"], "pca has scores.csv already. Use --force or another"),
+    (["pca", "data.csv", "--out", "pca"], "pca already has scores.csv"),
     (["pca", "data.csv", "--out", "data.csv"], "data.csv is a file, not a folder"),
     (["simulate", "a", "--out", "data.csv"], "data.csv already exists"),
     (["demo", "--out", "data.csv"], "data.csv is a file, not a folder"),
@@ -129,7 +129,7 @@ def test_what_a_preset_does_not_choose(fails, union_file):
     auto = ("fit", union_file, "--clusters", "auto", "--preset", "expression")
     said = fails(*auto, "--variables", 5)
     assert said.startswith(
-        "--variables does not work with --clusters auto and --preset expression. Use "
+        "--variables does not work with --clusters auto and --preset expression."
     )
     assert fails(*auto, "--max-clusters", 1).startswith("--max-clusters 1 leaves nothing")
     assert "--normal-scores does not work with --preset expression" in fails(
@@ -137,16 +137,11 @@ def test_what_a_preset_does_not_choose(fails, union_file):
     )
     for command in (("fit", union_file, "--clusters", 2), ("select", union_file)):
         said = fails(*command, "--dims", "auto", "--preset", "expression")
-        assert said == (
-            "--dims auto does not work with --preset expression. Use a number, or leave --dims out"
-        )
+        assert said.startswith("--dims auto does not work with --preset expression")
     said = fails("select", union_file, "--criterion", "stability")
-    assert (
-        said
-        == "--criterion stability only works with --preset expression or cells. Use one of them"
-    )
+    assert said.startswith("--criterion stability only works with --preset expression or cells")
     said = fails("select", union_file, "--preset", "cells", "--affine")
-    assert said == "--affine and --preset cells do not work together. Use one of the two"
+    assert said.startswith("--affine and --preset cells do not work together")
 
 
 GENES = "gene_id\tgene_name\tbio type\t" + "\t".join(f"s{i}" for i in range(12)) + "\n" + "".join(
@@ -161,7 +156,7 @@ def test_annotation_of_genes(run, fails, tmp_path):
     fit = ["fit", path, "--samples", "columns", "--clusters", 2, "--no-page", "--no-stability"]
     said = fails(*fit, "--out", tmp_path / "r")
     assert said == (
-        f"{path}, line 2, column 2 ('gene_name'): 'G0' is not a number. Use "
+        f"{path}, line 2, column 2 ('gene_name'): 'G0' is not a number. Add "
         "--ignore-text to leave out the 2 columns of text (gene_name, bio type)."
     )
     ended = run(*fit, "--ignore-text", "--out", tmp_path / "all")
@@ -180,7 +175,7 @@ def test_annotation_of_genes(run, fails, tmp_path):
     assert run("compare", path, "--clusters", 2, "--methods", "KMeans", *more).code == 0
     predicted = run("predict", tmp_path / "r" / "model.npz", path, "--samples", "columns")
     assert predicted.code == 0, predicted.err
-    note = "Note: 2 columns that the model does not know are left out (gene_name, bio type)"
+    note = "Note: 2 columns that the model does not know are skipped (gene_name, bio type)"
     assert note in predicted.err
     with (tmp_path / "r" / "labels.csv").open() as file:
         fitted = [row["cluster"] for row in csv.DictReader(file)]
@@ -195,7 +190,7 @@ def test_predict_leaves_out_text_as_it_does_numbers(run, union_file, tmp_path):
     (tmp_path / "new.csv").write_text("\n".join(lines))
     ended = run("predict", tmp_path / "r" / "model.npz", tmp_path / "new.csv")
     assert ended.code == 0, ended.err
-    note = "Note: 3 columns that the model does not know are left out (type, ward, age)"
+    note = "Note: 3 columns that the model does not know are skipped (type, ward, age)"
     assert note in ended.err
     plain = run("predict", tmp_path / "r" / "model.npz", union_file, "--labels", "type")
     rows = [line.rsplit(",", 2)[0] for line in plain.out.splitlines()]
@@ -214,8 +209,8 @@ def numbers_of(run, path, *more):
         (lambda t: t.replace(",", ";").replace(".", ",").encode(), "d.csv", None),
         (lambda t: t.encode("utf-16"), "d.txt", None),
         (lambda t: t.encode("utf-8-sig").replace(b"\n", b",\r\n"), "d.csv", None),
-        (lambda t: ("A title\n\n" + t).encode(), "d.csv", "Line 1 above the table is left out"),
-        (lambda t: t.replace("s0", "sö").encode("latin-1"), "d.csv", "is read as Latin-1"),
+        (lambda t: ("A title\n\n" + t).encode(), "d.csv", "Skipped line 1 above the table"),
+        (lambda t: t.replace("s0", "sö").encode("latin-1"), "d.csv", "was read as Latin-1"),
     ],
 )  # fmt: skip
 def test_the_same_table_in_other_dress(run, tmp_path, change, name, note):
@@ -241,13 +236,15 @@ def test_a_workbook_from_the_command(run, fails, monkeypatch, tmp_path):
     assert len(numbers_of(run, tmp_path / "d.xlsx", "--dims", 1)[0]) == 3
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     said = fails("influence", tmp_path / "d.xlsx", code=1)
-    assert said.startswith("reading Excel files needs openpyxl. Use pip install 'subspaces[excel]'")
+    assert said.startswith(
+        "reading Excel files needs openpyxl. Run: pip install 'subspaces[excel]'"
+    )
 
 
 def test_a_row_of_totals_is_a_note(run, tmp_path):
     (tmp_path / "d.csv").write_text("id,a,b\ns1,1,2\ns2,3,4\ns3,0,1\nTotal,4,7\n")
     _, said = numbers_of(run, tmp_path / "d.csv", "--dims", 1)
-    assert "Use --ignore Total" in said
+    assert "Add --ignore Total" in said
     rows, said = numbers_of(run, tmp_path / "d.csv", "--dims", 1, "--ignore", "Total")
     assert len(rows) == 3
     assert "Note" not in said
@@ -276,6 +273,9 @@ def test_variables_of_unlike_scale_are_scaled_to_be_clustered_and_told_for_a_pca
     assert by_rule.out == scaled.out != raw.out
     assert "--no-scale" in by_rule.err
     assert "--no-scale" not in scaled.err + raw.err
+    asked = ["compare", tmp_path / "t.csv", "--methods", "PSC", "--clusters", 2, "--json"]
+    for option in ("--scale", "--no-scale"):
+        assert not run(*asked, option).document["warnings"]["PSC"]
     asked = ["influence", tmp_path / "t.csv", "--dims", 1]
     assert "Use --scale" in run(*asked).err
     assert "Use --scale" not in run(*asked, "--scale").err + run(*asked, "--no-scale").err
@@ -322,11 +322,11 @@ def test_all_commands_that_read_tables_read_the_same(run, fails, tmp_path):
         ["compare", path, "--clusters", 2, "--methods", "KMeans"],
     ):
         ended = run(*command, *reading, "--drop-empty")
-        needs_all = "missing values are not supported here" in ended.err
+        needs_all = "this command needs all values" in ended.err
         assert (ended.code, needs_all) in ((0, False), (2, True)), ended.err
         assert "(1990, 1991, ...)" in ended.err
     asked = run("influence", path, "--sample-names", "YEAR", "--ignore", "site")
-    assert "Use --missing -999" in asked.err
+    assert "Add --missing -999" in asked.err
     assert "You gave YEAR to both" in fails(
         "pca", path, "--sample-names", "YEAR", "--ignore", "YEAR,x"
     )

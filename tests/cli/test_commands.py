@@ -30,13 +30,13 @@ def test_select_prints_the_table_and_the_choice(run, union_file):
 def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
     ended = run("select", union_file, "--labels", "type", "--max-clusters", 2, "--json")
     assert ended.document["chosen"] == 2
-    assert "Note: 2 clusters were chosen" in ended.err
-    assert "Use a larger --max-clusters, or --dims auto." in ended.err
+    assert "Note: 2 clusters is the largest number tried" in ended.err
+    assert "Increase --max-clusters, or use --dims auto." in ended.err
     learned = [
         "select", union_file, "--labels", "type", "--max-clusters", 2, "--dims", "auto", "--json",
     ]  # fmt: skip
     (words,) = run(*learned).document["warnings"]
-    assert words.endswith("Use a larger --max-clusters.")
+    assert words.endswith("Increase --max-clusters.")
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_normal_scores_are_what_the_warning_advises(run, fails, skewed_file, tmp
     assert ended.document["margins"] == "normal"
     assert ended.document["selection"]["grade"] == "sure"
     refused = fails(*fit, "--clusters", 2, "--normal-scores")
-    assert "--normal-scores only works with --clusters auto. Use --clusters auto" in refused
+    assert "--normal-scores only works with --clusters auto" in refused
 
 
 def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
@@ -80,10 +80,10 @@ def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
     assert ended.code == 0, ended.err
     assert ended.document["limits"] == {"max_clusters": 2, "max_components": 1}
     assert max(ended.document["selection"]["n_clusters"]) == 2
-    assert "reached --max-dims 1, the largest dimension tried" in ended.err
-    assert "Use a larger --max-dims" in ended.err
+    assert "reached --max-dims 1" in ended.err
+    assert "Increase --max-dims" in ended.err
     refused = fails(*fit, "--clusters", 2, "--max-clusters", 5)
-    assert "--max-clusters only works with --clusters auto. Use --clusters auto" in refused
+    assert "--max-clusters only works with --clusters auto" in refused
     assert "--max-dims only works with --dims auto" in fails(*fit, "--dims", 2, "--max-dims", 5)
     assert "--max-dims only works with --dims auto" in fails("select", union_file, "--max-dims", 5)
 
@@ -91,9 +91,9 @@ def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--criterion", "x"], "--criterion x is unknown. Use auto, press"),
+        (["--criterion", "x"], "--criterion x is unknown. Choose from auto"),
         (["--variables", "auto"], "--variables auto only works with subspaces fit"),
-        (["--dims", "1,2"], "--dims '1,2' is not a number. Use 3, say, or auto"),
+        (["--dims", "1,2"], "--dims '1,2' is not a number"),
         (["--max-clusters", 50], "is out of range. Use 1 to 40"),
     ],
 )
@@ -129,8 +129,8 @@ def test_compare_names_a_method_that_fails(run, fails, union_file):
     [
         (["--clusters", 2, "--dims", "two"], "--dims 'two'"),
         (["--clusters", 2, "--dims", "auto"], "--dims auto only works with subspaces fit"),
-        (["--clusters", 2, "--methods", "psc,PCS"], "--methods PCS is unknown. Use PSC"),
-        (["--clusters", 2, "--methods", ","], "--methods is empty. Use PSC"),
+        (["--clusters", 2, "--methods", "psc,PCS"], "--methods PCS is unknown. Choose from PSC"),
+        (["--clusters", 2, "--methods", ","], "--methods is empty"),
         (["--clusters", 2, "--dims", "1,2,3"], "3 numbers for --clusters 2"),
         (["--clusters", 99], "--clusters 99 is out of range for 40 samples"),
     ],
@@ -194,7 +194,7 @@ def test_simulate_writes_what_the_library_draws(run, fails, tmp_path):
     drawn = make_scenario("d", noise=0.05, random_state=3)
     np.testing.assert_allclose(table.data, drawn.data, rtol=1e-5)
     assert table.classes == tuple(f"c{label}" for label in drawn.target)
-    assert "already exists. Use --force" in fails("simulate", "d", "--out", path)
+    assert "already exists" in fails("simulate", "d", "--out", path)
     assert "Missing argument 'scenario'. Choose from: a, b, c, d, e (see" in fails("simulate")
     document = run("simulate", "c", "--sparse", "--out", path, "--force", "--json").document
     assert document["dims"] == [2, 2]
@@ -231,7 +231,8 @@ def test_demo_names_all_that_it_needs(fails, monkeypatch, tmp_path):
     monkeypatch.setattr("subspaces.app.cli.demo.find_spec", lambda name: None)
     said = fails("demo", "--out", tmp_path / "out", code=1)
     assert said == (
-        "the demo draws with matplotlib and plotly. Use pip install 'subspaces[cli,plots,report]'"
+        "the demo needs matplotlib and plotly for its figures. "
+        "Run: pip install 'subspaces[cli,plots,report]'"
     )
     assert not (tmp_path / "out").exists()
 

@@ -46,7 +46,7 @@ def fitted(run, path, out, *options):
 def test_a_table_with_gaps_is_clustered_and_says_what_is_missing(run, gaps, tmp_path):
     ended = fitted(run, gaps, tmp_path / "r", "--imputed")
     share = HOLES.mean()
-    assert f"{100 * share:.2g} % of the values are missing, most in sample" in ended.err
+    assert f"{100 * share:.2g} % of the values are missing, most of them in sample" in ended.err
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
     assert_allclose(summary["missing"], share)
     assert summary["adjusted_rand"] > 0.9
@@ -127,14 +127,14 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["select"], "not supported here. Use subspaces fit with --clusters 2"),
-        (["compare", "--clusters", 2], "not supported here. Use subspaces fit --imputed"),
+        (["select"], "Run subspaces fit with --clusters 2"),
+        (["compare", "--clusters", 2], "Run subspaces fit --imputed"),
         (
             ["fit", "--clusters", 2, "--preset", "expression"],
             "subspaces fit --log --imputed",
         ),
-        (["fit", "--clusters", 2, "--variables", 3], "fill them with subspaces fit --imputed"),
-        (["fit", "--clusters", 2, "--method", "SSC"], "fill them with subspaces fit --imputed"),
+        (["fit", "--clusters", 2, "--variables", 3], "fill missing values with subspaces fit"),
+        (["fit", "--clusters", 2, "--method", "SSC"], "fill missing values with subspaces fit"),
     ],
 )
 def test_what_needs_every_value_says_the_way_out(fails, gaps, words, message):
@@ -147,14 +147,14 @@ def test_empty_samples_and_variables_are_named(fails, tmp_path):
     X[:, [3, 5]] = np.nan
     path = write(tmp_path / "g.csv", X)
     said = fails("fit", path, "--labels", "type", "--clusters", 2)
-    assert "no sample has a value for 'g3', 'g5'. Use --drop-missing 0.5, say, to leave out" in said
+    assert "no sample has a value for 'g3', 'g5'. Add --drop-missing 0.5 to leave out" in said
     X[:, 1:8] = np.nan
     said = fails("pca", write(path, X), "--labels", "type")
-    assert "no sample has a value for 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more. Use" in said
+    assert "no sample has a value for 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more. Add" in said
     X = UNION.data.copy()
     X[[5, 9]] = np.nan
     said = fails("fit", write(path, X), "--labels", "type", "--clusters", 2)
-    assert "2 samples have no value ('s5', 's9'). Use --drop-empty to leave them out" in said
+    assert "2 samples have no values ('s5', 's9'). Add --drop-empty to leave them out" in said
 
 
 def test_empty_samples_are_dropped_together(run, fails, tmp_path):
@@ -162,7 +162,7 @@ def test_empty_samples_are_dropped_together(run, fails, tmp_path):
     X[7, :-1], X[20:, -1] = np.nan, np.nan
     path, out, few = write(tmp_path / "g.csv", X), tmp_path / "r", ["--drop-missing", "0.5"]
     said = fails("fit", path, "--labels", "type", "--clusters", 2, *few)
-    assert "'s7'. Use --drop-empty" in said
+    assert "'s7'. Add --drop-empty" in said
     X[[5, 9]] = np.nan
     ended = fitted(run, write(path, X), out, *few, "--drop-empty")
     assert "s5, s9" in ended.err
@@ -176,7 +176,7 @@ def test_variables_that_are_mostly_missing_are_left_out_and_predict_knows(run, g
     path, out = write(tmp_path / "g.csv", X), tmp_path / "r"
     ended = fitted(run, path, out, "--drop-missing", 0.5)
     assert "Left out 2 variables with more than 50 % of their values missing: g3, g5" in ended.err
-    words = "g3, g5 left out for missing values"
+    words = "left out g3, g5 (missing values)"
     summary = json.loads((out / "summary.json").read_text())
     assert (summary["variables"], summary["preparation"]) == (8, words)
     assert words in (out / "report.html").read_text()
@@ -184,7 +184,7 @@ def test_variables_that_are_mostly_missing_are_left_out_and_predict_knows(run, g
     assert model.preparation_.dropped == ["g3", "g5"]
     placed = run("predict", out, gaps, "--labels", "type")  # a table that has them
     assert placed.code == 0, placed.err
-    assert "2 columns that the model does not know are left out (g3, g5)" in placed.err
+    assert "2 columns that the model does not know are skipped (g3, g5)" in placed.err
     for name, *options in (["pca", "--out", tmp_path / "p"], ["influence"]):
         ended = run(name, path, "--labels", "type", "--drop-missing", 0.5, *options)
         assert ended.code == 0, ended.err
@@ -208,7 +208,7 @@ def test_low_values_that_are_missing_are_told_with_a_way_out(run, tmp_path):
 def test_a_table_without_gaps_is_said_to_have_nothing_to_fill(run, tmp_path):
     path = write(tmp_path / "whole.csv", UNION.data)
     ended = fitted(run, path, tmp_path / "r", "--no-page", "--imputed")
-    assert "Note: no value is missing, so imputed.csv is the same as the table" in ended.err
+    assert "Note: the table has no missing values, so imputed.csv is a copy of it" in ended.err
     filled = read_table(tmp_path / "r" / "imputed.csv", labels="type").data
     assert_allclose(filled, UNION.data, rtol=1e-5)
 
@@ -250,7 +250,7 @@ def test_raw_counts_of_genes_are_told(run, tmp_path, options):
     fit = ["fit", tmp_path / "c.csv", "--clusters", 2, "--no-page", "--no-stability"]
     ended = run(*fit, *options, "--out", tmp_path / "r")
     assert ended.code == 0
-    assert ended.err.count("Use --log, or --preset cells") == (not options)
+    assert ended.err.count("Add --log, or try --preset cells") == (not options)
 
 
 def test_what_constant_columns_are_left_is_said(run, gaps, tmp_path):
@@ -259,7 +259,7 @@ def test_what_constant_columns_are_left_is_said(run, gaps, tmp_path):
     fit = ["fit", tmp_path / "g.csv", "--labels", "type", "--clusters", 2, "--no-page"]
     ended = run(*fit, "--drop-missing", 0, "--out", tmp_path / "none")
     assert ended.code == 2
-    assert "what is left (year) is constant, so there is nothing to find. Use" in ended.err
+    assert "the rest (year) is constant" in ended.err
     ended = run(*fit, "--no-stability", "--out", tmp_path / "r")
     told = [each for each in messages_in(tmp_path / "r") if each["code"] == "constant_variables"]
     assert told[0]["parameters"] == {"count": 1, "names": ["year"]}
@@ -274,7 +274,7 @@ def test_a_variable_with_one_value_leaves_stability_measured(run, tmp_path):
     assert ended.code == 0, ended.err
     summary = json.loads((out / "summary.json").read_text())
     assert summary["stability"]["stability"] > 0.8
-    assert any("Use --drop-missing 0.5" in warning for warning in summary["warnings"])
+    assert any("Try --drop-missing 0.5" in warning for warning in summary["warnings"])
 
 
 def test_commands_that_need_every_value_can_leave_out_variables_with_gaps(run, fails, tmp_path):
@@ -287,18 +287,20 @@ def test_commands_that_need_every_value_can_leave_out_variables_with_gaps(run, f
         assert ended.code == 0, ended.err
         assert "Left out 1 variable with more than 0 % of its values missing: g2" in ended.err
     said = fails("fit", path, "--clusters", 2, "--preset", "expression", "--labels", "type")
-    assert "Use --drop-missing 0 to leave out such genes" in said
+    assert "Add --drop-missing 0 to leave out genes" in said
     X[:, :] = np.nan
     X[:, 0] = np.arange(len(X)) % 7
     X[::2, 0], X[::2, 1] = np.nan, 1.0
     path = write(path, X)
     said = fails("fit", path, "--clusters", 2, "--labels", "type", "--drop-missing", 0.2)
-    assert said.startswith("Every variable has more than 20 % of its values missing. Use a larger")
+    assert said.startswith(
+        "Every variable has more than 20 % of its values missing, so none is left"
+    )
     X[1, :2] = 3.0, np.nan
     X[3, 1] = 2.0
     said = fails("fit", write(path, X), "--clusters", 2, "--labels", "type",
                  "--drop-missing", 0.495)  # fmt: skip
-    assert "no value is left of the samples 's1', 's5', 's7', 's9', 's11' and 34 more." in said
+    assert "these samples have no values: 's1', 's5', 's7', 's9', 's11' and 34 more." in said
 
 
 def test_the_page_in_python_says_what_is_missing():
@@ -337,7 +339,7 @@ def test_a_recipe_does_not_place_samples_with_gaps(run, fails, tmp_path):
     whole.iloc[3, 5] = np.nan
     whole.to_csv(tmp_path / "gap.csv")
     said = fails("predict", tmp_path / "r", tmp_path / "gap.csv")
-    assert "Sample 's3' has no value (NaN) for 'g5', but the model uses totals" in said
+    assert "Sample 's3' has no value for 'g5', but this model needs all" in said
 
 
 def test_a_model_that_prepares_fills_in_the_units_of_its_samples(run, tmp_path):
@@ -365,4 +367,4 @@ def test_predict_knows_the_marks_of_missing_values_of_the_fit(run, gaps, tmp_pat
 def test_variables_are_left_out_for_their_gaps_only_if_others_are_complete(fails, tmp_path):
     holes = HOLES & (np.arange(10) > 4)
     path = write(tmp_path / "t.csv", np.where(holes, np.nan, UNION.data))
-    assert "Use --drop-missing 0, which leaves out" in fails("select", path, "--labels", "type")
+    assert "Add --drop-missing 0 to leave out" in fails("select", path, "--labels", "type")

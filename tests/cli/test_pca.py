@@ -13,7 +13,9 @@ from sklearn.decomposition import PCA
 
 from subspaces.app.cli import pca
 from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
+from subspaces.pca.intervals import jackknife
 from subspaces.runtime.warning import collect_warnings
+from subspaces.subspace import principal_axes
 
 FILES = ["loadings.csv", "samples.csv", "scores.csv", "summary.json"]
 
@@ -71,7 +73,16 @@ def test_scores_and_loadings_are_those_of_a_pca(done):
     assert list(scores) == ["sample", "class", "PC1", "PC2", "PC3"]
     assert scores["sample"] == [f"sample {i}" for i in range(100)]
     assert scores["class"][:2] == ["low", "high"]
-    assert list(loadings) == ["variable", "PC1", "PC2", "PC3"]
+    sure = [f"PC{r}_{name}" for r in (1, 2, 3) for name in ("low", "high", "p_value", "mixed")]
+    assert list(loadings) == ["variable", "PC1", "PC2", "PC3", *sure]
+    value, low, high, chance = numbers(loadings, "PC2", *sure[4:7]).T
+    assert np.all((low <= value) & (value <= high))
+    np.testing.assert_array_equal(chance < 0.05, (low > 0) | (high < 0))
+    mixed = [
+        "yes" if found else "no"
+        for found in jackknife(principal_axes(simulated() - simulated().mean(axis=0)), 3).mixed
+    ]
+    assert [loadings[f"PC{r}_mixed"][0] for r in (1, 2, 3)] == mixed
     assert loadings["variable"] == [f"gene {j}" for j in range(30)]
     expected = PCA(3).fit(simulated())
     heads = ("PC1", "PC2", "PC3")
@@ -85,14 +96,13 @@ def test_samples_have_the_numbers_of_the_diagnostics(done):
     folder, _ = done
     samples = columns_of(folder / "samples.csv")
     assert list(samples) == [
-        "sample", "class", "influence", "leave_one_out_error", "leverage", "t2", "t2_left_out",
-        "q", "q_left_out", "outlier",
+        "sample", "class", "influence", "leave_one_out_error", "leverage", "t2", "q",
+        "outlier",
     ]  # fmt: skip
     drives, out = pca_influence(simulated(), 3, center=True), pca_outliers(simulated(), 3)
     for name, values in (
         ("influence", drives.influence), ("leave_one_out_error", drives.loo_error),
-        ("leverage", drives.leverage), ("t2", out.t2), ("t2_left_out", out.t2_left_out),
-        ("q", out.q), ("q_left_out", out.q_left_out),
+        ("leverage", drives.leverage), ("t2", out.t2), ("q", out.q),
     ):  # fmt: skip
         np.testing.assert_allclose(numbers(samples, name)[:, 0], values, rtol=1e-5)
     is_out = [str(word) == "yes" for word in samples["outlier"]]
@@ -112,7 +122,7 @@ def test_the_summary_and_the_screen_say_the_verdict_first(done):
     assert [entry["rests_on"] for entry in table] == [f"sample {i}" for i in found.rests_on]
     assert (summary["samples"], summary["variables"]) == (100, 30)
     assert summary["outliers_verdict"] in ended.out
-    heads = "component variance % strength rests most on without it"
+    heads = "component variance % strength depends most on without it"
     assert heads in " ".join(ended.out.split())
     assert len(summary["influential"]) == 5
     for driver in summary["influential"]:
@@ -139,7 +149,8 @@ def test_wines_from_a_file(run, tmp_path):
     assert document["folder"] == str(out)
     assert document["files"] == ["scores.csv", "loadings.csv", "samples.csv", "summary.json"]
     scaled = (wines.data - wines.data.mean()) / wines.data.std(ddof=0)
-    expected = pca_outliers(scaled, found.n_components)
+    with collect_warnings():
+        expected = pca_outliers(scaled, found.n_components)
     assert [entry["sample"] for entry in document["outliers"]] == [
         f"wine {i}" for i in expected.outliers
     ]
@@ -191,8 +202,8 @@ def test_a_number_of_components_is_shown_and_the_verdict_stays(run, table, tmp_p
 def test_no_component_is_said_plainly(run, noise, tmp_path):
     ended = run("pca", noise, "--no-page", "--out", tmp_path / "r")
     assert ended.code == 0, ended.err
-    assert ended.out.startswith("No component stands out of the noise")
-    assert "Use --dims 2 to see 2 axes all the same" in ended.out
+    assert ended.out.startswith("No component is stronger than noise")
+    assert "Set --dims 2 to see 2 axes anyway" in ended.out
     assert "most influential" not in ended.out
     assert list(columns_of(tmp_path / "r" / "scores.csv")) == ["sample"]
     assert list(columns_of(tmp_path / "r" / "loadings.csv")) == ["variable"]
@@ -200,10 +211,10 @@ def test_no_component_is_said_plainly(run, noise, tmp_path):
     X = pd.read_csv(noise, index_col=0).to_numpy()
     others = (X.sum(axis=0) - X) / (len(X) - 1)
     from_mean = ((X - others) ** 2).sum(axis=1)
-    np.testing.assert_allclose(numbers(samples, "q_left_out")[:, 0], from_mean, rtol=1e-5)
+    np.testing.assert_allclose(numbers(samples, "leave_one_out_error")[:, 0], from_mean, rtol=1e-5)
     ended = run("pca", noise, "--no-page", "--dims", 2, "--force", "--out", tmp_path / "r")
     assert list(columns_of(tmp_path / "r" / "scores.csv")) == ["sample", "PC1", "PC2"]
-    assert "No component stands out of the noise" in ended.out
+    assert "No component is stronger than noise" in ended.out
 
 
 def lonely():
@@ -220,7 +231,7 @@ def test_a_component_that_rests_on_one_sample(run, tmp_path, name):
     frame.index = [name if i == 3 else f"s{i}" for i in range(50)]
     ended = run("pca", write_frame(tmp_path / "t.csv", frame), "--no-page", "--out", tmp_path / "r")
     assert ended.code == 0, ended.err
-    assert f"Component 2 rests on sample {name!r} alone." in ended.err
+    assert f"Component 2 depends on a single sample: {name!r}." in ended.err
     assert "component *\n" in ended.out
     assert pca.STAR in ended.out
     (told,) = json.loads((tmp_path / "r" / "summary.json").read_text())["messages"]
@@ -243,10 +254,10 @@ def test_doubts_name_options(run, tmp_path):
     with collect_warnings() as caught:
         found = pca_components(chained())
     assert (found.n_components, len(caught)) == (0, 1)
-    advice = f"Use {found.n_predictive} axes"
+    advice = f"Keep {found.n_predictive} axes"
     assert "Note:" not in ended.err
     assert ended.out.count("without a break") == 1
-    assert f"Use --dims {found.n_predictive} to see" in ended.out
+    assert f"Set --dims {found.n_predictive} to see" in ended.out
     assert advice in json.loads((out / "summary.json").read_text())["warnings"][0]
     assert "not counted" in ended.out
     random = np.random.default_rng(0)
@@ -255,7 +266,7 @@ def test_doubts_name_options(run, tmp_path):
     path = write_frame(tmp_path / "plane.csv", frame_of(plane))
     ended = run("pca", path, "--max-dims", 2, "--no-page", "--out", out, "--force")
     assert "2 components stand out, as many as we looked for" in ended.err
-    assert "Use a larger --max-dims" in ended.err
+    assert "Increase --max-dims" in ended.err
 
 
 def test_what_the_table_lacks_is_a_note_once(run, tmp_path):
@@ -279,7 +290,7 @@ def test_options_reach_the_pca(run, table, tmp_path):
     assert len(run(*base, "--max-dims", 4).document["components"]) == 4
     few = run(*base, "--top-variables", 10).document
     assert few["variables"] == 10
-    assert few["preparation"] == "the 10 of 30 variables kept that vary most"
+    assert few["preparation"] == "kept the 10 of 30 variables that vary most"
 
 
 def test_the_level_decides_who_does_not_belong(run, tmp_path):
@@ -314,11 +325,10 @@ def test_a_preset_prepares_expression(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--dims", 99], "--dims 99 is out of range for 100 samples that span 30 directions"),
+        (["--dims", 99], "--dims 99 is out of range for 100 samples and 30 variables"),
         (["--max-dims", 99], "--max-dims 99 is out of range for 100 samples and 30 variables"),
-        (["--top-variables", 2], "Only 2 of 2 variables vary, but at least 3 are needed"),
-        (["--log"], "Logarithms need values from 0 up"),
-        (["--labels", "typ"], "data.csv has no column 'typ'. Use 'type'"),
+        (["--log"], "Logarithms need values of 0 or more"),
+        (["--labels", "typ"], "data.csv has no column 'typ'. Did you mean 'type'"),
         (["--seed", "-1"], "(see: subspaces pca --help)"),
     ],
 )
@@ -331,15 +341,17 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(fails, table, tmp_path, ar
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda frame: frame[:4], "the table has 4 samples, but at least 5 are needed"),
-        (lambda frame: frame.replace(frame.iloc[2, 1], np.inf), "('gene 1'): an infinite number"),
+        (lambda frame: frame[:4], "the table has only 4 samples. You need at least 5"),
+        (
+            lambda frame: frame.replace(frame.iloc[2, 1], np.inf),
+            "('gene 1'): the value is infinite",
+        ),
         (
             lambda frame: frame.assign(**{"gene 1": np.nan}),
-            "no sample has a value for 'gene 1'. Use",
+            "no sample has a value for 'gene 1'. Add",
         ),
-        (lambda frame: frame * 0 + 1, "all samples are identical, so there is nothing to find"),
-        (lambda frame: frame.assign(ward="a"), "'a' is not a number. Use --ignore ward"),
-        (lambda frame: frame.iloc[:, :2], "at least 3 are needed to tell a component from noise"),
+        (lambda frame: frame * 0 + 1, "all samples are identical, so there is nothing to cluster"),
+        (lambda frame: frame.assign(ward="a"), "'a' is not a number. Add --ignore ward"),
     ],
 )
 def test_a_bad_table_is_one_line(fails, tmp_path, change, message):
@@ -348,18 +360,27 @@ def test_a_bad_table_is_one_line(fails, tmp_path, change, message):
     assert not (tmp_path / "r").exists()
 
 
+def test_two_variables_get_an_answer_and_a_doubt(run, tmp_path):
+    path = write_frame(tmp_path / "t.csv", frame_of(simulated()).iloc[:, :2])
+    ended = run("pca", path, "--json", "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    assert (ended.document["code"], ended.document["shown"]) == ("too_small", 1)
+    ended = run("pca", path, "--out", tmp_path / "other")
+    assert "not compared" in ended.out
+
+
 def test_more_components_than_the_samples_span_are_refused(run, fails, tmp_path):
     random = np.random.default_rng(0)
     X = random.normal(size=(40, 2)) @ random.normal(size=(2, 8))
     path = write_frame(tmp_path / "t.csv", frame_of(X))
     said = fails("pca", path, "--dims", 5, "--out", tmp_path / "r")
     assert said == (
-        "--dims 5 is out of range for 40 samples that span 2 directions, with one sample left out. "
+        "--dims 5 is out of range for 40 samples that span 2 directions, with one left out. "
         "Use 0 to 2."
     )
     ended = run("pca", path, "--dims", 2, "--out", tmp_path / "r", "--no-page")
     assert ended.code == 0, ended.err
-    assert ended.out.startswith("The table has rank 2 and no noise")
+    assert "The table has rank 2 and no noise" in ended.out
     assert "no noise" in ended.out.splitlines()[4]
 
 
@@ -370,7 +391,7 @@ def test_earlier_results_need_force(run, fails, done, table):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     asked = ["pca", table, "--labels", "type", "--dims", 1, "--no-page", "--out", folder]
     said = fails(*asked)
-    assert "has scores.csv, loadings.csv, samples.csv, summary.json, report.html already" in said
+    assert "already has scores.csv, loadings.csv, samples.csv, summary.json, report.html" in said
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert run(*asked, "--force").code == 0
     # The page of other results goes with them.
@@ -387,7 +408,7 @@ def test_results_of_a_fit_and_of_a_pca_do_not_share_a_folder(run, fails, table, 
         assert run(*first, "--out", out).code == 0
         before = sorted(path.name for path in out.iterdir())
         said = fails(*other, "--out", out, *force)
-        assert said == f"{out} contains the results of subspaces {name}. Use another --out"
+        assert said == f"{out} has the results of subspaces {name}. Choose another --out"
         assert sorted(path.name for path in out.iterdir()) == before
 
 
@@ -430,7 +451,7 @@ def test_without_plotly_the_rest_is_written(run, table, tmp_path, monkeypatch):
     monkeypatch.setattr("subspaces.app.cli._pca.find_spec", lambda name: None)
     ended = run("pca", table, "--labels", "type", "--out", tmp_path / "r")
     assert ended.code == 0
-    assert "Note: report.html needs plotly. Use pip install 'subspaces[report]'" in ended.err
+    assert "Note: report.html needs plotly. Run: pip install 'subspaces[report]'" in ended.err
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == FILES
 
 

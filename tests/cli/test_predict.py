@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from subspaces import PSC, SelectedPCA, load
+from subspaces import PCA, PSC, load
 from tests.cli.conftest import write_union
 
 
@@ -30,7 +30,7 @@ def test_the_samples_of_fit_get_their_clusters(run, model, union_file):
 def test_a_folder_stands_for_its_model(run, fails, model, union_file, tmp_path):
     there = run("predict", model, union_file, "--labels", "type")
     assert run("predict", model.parent, union_file, "--labels", "type").out == there.out
-    assert "model.npz: No such file" in fails("predict", tmp_path, union_file)
+    assert "model.npz does not exist" in fails("predict", tmp_path, union_file)
 
 
 def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
@@ -40,23 +40,23 @@ def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
     straight = run("predict", model, union_file, "--labels", "type")
     ended = run("predict", model, turned, "--labels", "type")
     assert clusters_of(ended.out) == clusters_of(straight.out)
-    assert "columns that the model does not know are left out (name, extra)" in ended.err
+    assert "columns that the model does not know are skipped (name, extra)" in ended.err
     lines = [line.split(",") for line in text.replace("name,9", "name,extra").splitlines()]
     turned.write_text("\n".join(",".join([line[-2], *line[:-2], line[-1]]) for line in lines))
     ended = run("predict", model, turned, "--labels", "type")
     assert ended.out == straight.out
-    assert "Note: 1 column that the model does not know is left out (extra)" in ended.err
+    assert "Note: 1 column that the model does not know is skipped (extra)" in ended.err
 
 
 def test_an_option_of_other_commands_is_told_with_them(fails, model, union_file):
     said = fails("predict", model, union_file, "--affine")
-    assert "Use it with subspaces fit, select or compare (see: subspaces predict --help)" in said
+    assert "It belongs to subspaces fit, select or compare (see: subspaces predict --help)" in said
 
 
 def test_missing_columns_are_named(fails, model, union_file):
     union_file.write_text(union_file.read_text().replace("gene 3", "gene three"))
     said = fails("predict", model, union_file, "--labels", "type")
-    assert "1 of the 5 variables that the model needs is missing: gene 3" in said
+    assert "lacks 1 of the 5 variables of the model: gene 3" in said
 
 
 def test_what_fit_did_is_done_to_new_samples(run, tmp_path):
@@ -104,7 +104,7 @@ def test_the_answer_goes_to_a_file_or_into_json(run, fails, model, union_file, t
     printed = run("predict", model, union_file, "--labels", "type").out
     assert out.read_text() == printed
     said = fails("predict", model, union_file, "--labels", "type", "--out", out)
-    assert said == f"{out} already exists. Use --force or another --out"
+    assert said == f"{out} already exists. Choose another --out, or add --force to overwrite it"
     again = run("predict", model, union_file, "--labels", "type", "--out", out, "--force", "--json")
     found = [row["cluster"] for row in again.document["samples"]]
     assert found == clusters_of(printed)
@@ -113,7 +113,7 @@ def test_the_answer_goes_to_a_file_or_into_json(run, fails, model, union_file, t
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "No such file or directory"), (b"no model", "cannot be loaded as a model")],
+    [(None, "does not exist"), (b"no model", "cannot be loaded as a model")],
 )
 def test_what_is_no_model(fails, union_file, tmp_path, content, message):
     path = tmp_path / "m.npz"
@@ -122,7 +122,7 @@ def test_what_is_no_model(fails, union_file, tmp_path, content, message):
     said = fails("predict", path, union_file, "--labels", "type")
     assert said.startswith(str(path))
     assert message in said
-    assert "Use the model.npz that subspaces fit wrote, " in said
+    assert "the model.npz that subspaces fit wrote, " in said
 
 
 def test_the_model_beside_another_file_is_named(fails, model, union_file):
@@ -132,12 +132,12 @@ def test_the_model_beside_another_file_is_named(fails, model, union_file):
 
 def test_a_pca_has_no_clusters_to_predict(fails, union_file, tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 6)) * [5, 4, 1, 1, 1, 1]
-    SelectedPCA(min_components=1).fit(X).save(tmp_path / "pca.npz")
+    PCA(1).fit(X).save(tmp_path / "pca.npz")
     for command in (
         ["predict", tmp_path / "pca.npz", union_file],
         ["report", tmp_path / "pca.npz"],
     ):
-        assert "pca.npz is a PCA and has no clusters" in fails(*command)
+        assert "pca.npz is a PCA, so it has no clusters" in fails(*command)
 
 
 def ratios_of(text):
@@ -149,7 +149,7 @@ def test_members_are_as_far_as_members(run, model, union_file):
     labels, ratios = load(model).labels_, ratios_of(ended.out)
     for k in (0, 1):
         assert np.median(ratios[labels == k]) == pytest.approx(1.0, abs=1e-3)
-    assert "as far from their cluster" not in ended.err
+    assert "farther from their cluster" not in ended.err
 
 
 def test_a_table_in_other_units_is_not_placed_in_silence(run, model, union_file, tmp_path):
@@ -160,4 +160,4 @@ def test_a_table_in_other_units_is_not_placed_in_silence(run, model, union_file,
     usual = ratios_of(run("predict", model, union_file, "--labels", "type").out)
     ended = run("predict", model, tmp_path / "hundredfold.csv", "--labels", "type")
     np.testing.assert_allclose(ratios_of(ended.out), 100 * usual, rtol=0.01, atol=0.1)
-    assert "of the fit?" in ended.err
+    assert "Check that the units" in ended.err

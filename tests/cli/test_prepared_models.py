@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from subspaces import load
-from subspaces.diagnostics import ambiguity, stability
+from subspaces.diagnostics import stability
 from subspaces.runtime import model_file
 from tests.warned import warns
 
@@ -78,17 +78,21 @@ def test_raw_samples_get_the_clusters_that_the_command_gives_them(run, wine, tmp
     with (tmp_path / "r" / "labels.csv").open() as file:
         written = list(csv.DictReader(file))
     assert [int(row["cluster"]) for row in written] == model.labels_.tolist()
-    if "ambiguity" in written[0]:
-        kept = [float(row["ambiguity"]) for row in written]
-        np.testing.assert_allclose(kept, answer["ambiguity"], rtol=1e-4)
-        np.testing.assert_allclose(kept, ambiguity(model, wine), rtol=1e-4)
+    if "probability" in written[0]:
+        rows = np.arange(len(found))
+        kept = [float(row["probability"]) for row in written]
+        np.testing.assert_allclose(kept, model.probabilities_[rows, model.labels_], atol=1e-6)
+        new = model.predict_proba(wine)
+        np.testing.assert_allclose(answer["probability"], new[rows, found], atol=1e-6)
+        second = np.argsort(-new, axis=1, kind="stable")[:, 1]
+        assert second.tolist() == answer["second_cluster"].tolist()
 
 
 def test_the_expression_preset_goes_with_the_model(run, genes, tmp_path):
     model = fitted(run, genes, tmp_path, "--clusters", 3, "--preset", "expression")
     assert str(model.preparation_) == (
-        "values below 20 raised to 20, log2, samples centred, variables centred, the part along 3 "
-        "principal axes kept"
+        "values below 20 raised to 20, log2, samples centred, variables centred, kept the first "
+        "3 principal axes"
     )
     assert model.predict(genes).tolist() == predicted(run, tmp_path)["cluster"].tolist()
     assert model.predict(genes).tolist() == np.repeat(range(3), 15).tolist()
@@ -128,7 +132,7 @@ def test_the_variables_that_every_sample_is_centred_over_are_inputs(run, genes, 
 
 def test_wrong_columns_are_refused(run, wine, tmp_path):
     model = fitted(run, wine, tmp_path, *SETTINGS["scaled"])
-    said = "1 of the 13 variables that the model needs is missing: alcohol. Use a table with"
+    said = "lacks 1 of the 13 variables of the model: alcohol."
     with pytest.raises(ValueError, match=said):
         model.predict(wine.drop(columns="alcohol"))
     with (
@@ -136,7 +140,7 @@ def test_wrong_columns_are_refused(run, wine, tmp_path):
         pytest.raises(ValueError, match="X has 12 features, but PSC is expecting 13"),
     ):
         model.transform(wine.to_numpy()[:, 1:])
-    with pytest.raises(ValueError, match=r"more than once \(columns \[0, 1\]\)"):
+    with pytest.raises(ValueError, match=r"are named .* \(columns \[0, 1\]\)"):
         model.predict(pd.concat([wine[["alcohol"]], wine], axis=1))
 
 
@@ -144,7 +148,7 @@ def test_values_that_have_no_logarithm_are_named(run, wine, tmp_path):
     model = fitted(run, wine, tmp_path, "--clusters", 2, "--log", "--affine")
     wrong = wine.copy()
     wrong.iloc[3, 2] = -5
-    with pytest.raises(ValueError, match=r"sample '3' has -5 in 'ash'"):
+    with pytest.raises(ValueError, match=r"'ash' is -5 in sample '3'"):
         model.predict(wrong)
 
 
@@ -166,7 +170,7 @@ def test_a_saved_copy_keeps_its_preparation(run, wine, tmp_path):
     again = load(tmp_path / "again.npz")
     assert str(again.preparation_) == str(model.preparation_)
     assert str(model.preparation_) == (
-        "values below 20 raised to 20, log2 of the value plus 1, the 7 of 13 variables kept that "
+        "values below 20 raised to 20, log2 of the value plus 1, kept the 7 of 13 variables that "
         "vary most"
     )
     assert "7 of 13" in repr(model.preparation_)
@@ -188,7 +192,7 @@ def test_a_page_is_written_from_raw_samples(run, wine, tmp_path):
     model = fitted(run, wine, tmp_path, *SETTINGS["curved"])
     page = model.report(wine, tmp_path / "page.html").read_text()
     assert str(model.preparation_) in page
-    with pytest.raises(ValueError, match="X is not what the model was fitted to"):
+    with pytest.raises(ValueError, match="X is not the table the model was fitted to"):
         model.report(wine * 1.5, tmp_path / "page.html")
 
 

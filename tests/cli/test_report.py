@@ -59,7 +59,7 @@ def test_the_page_written_again_tells_what_is_missing(run, union_file, tmp_path)
     ended = run("report", out, "--force")
     assert parts(out / "report.html")[1] == sections
     assert ended.err == ""
-    assert "most in sample sample 3 (20 %)" in parts(out / "report.html")[0]
+    assert "most of them in sample sample 3 (20 %)" in parts(out / "report.html")[0]
 
 
 def test_what_the_page_lacks_is_said(run, counts, tmp_path):
@@ -70,13 +70,13 @@ def test_what_the_page_lacks_is_said(run, counts, tmp_path):
     (out / "markers.csv").unlink()
     (out / "labels.csv").write_text("sample,cluster,class\ns0,1,other\n")
     ended = run("report", out, "--force", "--title", "Mine")
-    assert f"Note: {out} has no markers.csv, so the page shows no markers" in ended.err
-    assert f"Note: {out} has no labels.csv of this fit, so" in ended.err
+    assert f"Note: {out} has no markers.csv, so" in ended.err
+    assert f"Note: {out} has no labels.csv for this model, so" in ended.err
     words, sections = parts(out / "report.html")
     assert not {"agreement", "markers"} & set(sections)
     assert "Mine" in words
     (out / "summary.json").write_text("{}")
     ended = run("report", out, "--force", "--json")
-    assert "has no summary.json of this fit, so the page shows no known cl" in ended.err
+    assert "has no summary.json for this model" in ended.err
     assert ended.document["out"] == str(out / "report.html")
     assert "PSC: 2 clusters" in parts(out / "report.html")[0]

@@ -16,13 +16,14 @@ SOURCE = Path(subspaces.__file__).parent
 # What the command never reaches: arrays of other libraries, streams, figures, the transformer.
 ELSEWHERE = (
     "app/scverse.py", "expression_values.py", "data/", "starts/registry.py", "metrics.py", "plots/",
-    "estimators/mini_batch_psc.py", "estimators/selected_pca.py",
+    "estimators/mini_batch_psc.py", "estimators/pca.py",
 )  # fmt: skip
 # Parts of messages that only a call in Python provokes, by what the command never passes on.
 PYTHON_ALONE = (
     "<init", "<weights", "<refine", "<min_components", "<method", "<consensus", "<cluster=",
     "<names>", "<expressed>", "<y>", "<by=", "<candidates", "adata", "AnnData", "fit_predict",
-    "labels_", "pca_press", "pca_components", "recipes.expression", "Row {} of X", "Use X and y",
+    "labels_", "pca_press", "pca_components", "recipes.expression", "row {} of X",
+    "does not accept", "sample_weight", "<coverage", "<robust",
 )  # fmt: skip
 NAMES_OF_VALUES = {"loo_projection", "press_points", "press_sum", "codimension_one"}
 ENDINGS = r"(csv|tsv|txt|gz|gct|cls|xlsx|xls|npz|parquet|h5ad|html|json)"

@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from subspaces import PSC, SelectedPCA
+from subspaces import PCA, PSC
 from subspaces.data.validation import equal_by_chance, times_each, warn_of_copies
 from subspaces.diagnostics import pca_components, pca_influence, pca_press, stability
 from tests.warned import codes_of, warns
@@ -21,13 +21,13 @@ def two_lines(seed=0):
     "ask",
     [
         pca_components,
-        SelectedPCA().fit,
+        PCA().fit,
         lambda X: pca_press(X, 2),
         lambda X: pca_influence(X, 2),
         PSC(2, random_state=0).fit,
         lambda X: stability(PSC(2, n_init=2, random_state=0), X, n_resamples=2, random_state=0),
     ],
-    ids=["pca_components", "SelectedPCA", "pca_press", "pca_influence", "PSC", "stability"],
+    ids=["pca_components", "PCA", "pca_press", "pca_influence", "PSC", "stability"],
 )
 def test_copies_are_told_where_they_predict_each_other(ask):
     with warnings.catch_warnings(record=True) as told:
@@ -94,7 +94,7 @@ def test_a_sample_that_is_there_twice_makes_no_component_of_a_long_table():
     assert not told(X, of_components=True)
 
 
-@pytest.mark.parametrize("ask", [pca_components, SelectedPCA().fit])
+@pytest.mark.parametrize("ask", [pca_components, PCA().fit])
 def test_one_copy_is_told_in_the_singular(ask):
     X = np.random.default_rng(12).normal(size=(30, 200))
     X[0] = X[1]
@@ -147,9 +147,3 @@ def test_zeros_of_either_sign_and_missing_cells_are_equal():
     X = np.where(NOISE > 1, np.nan, np.where(NOISE < -1, 0.0, NOISE))
     assert len(times_each(np.vstack([X, X]))) == 30
     assert len(times_each(np.vstack([X, np.where(X == 0, -0.0, X)]))) == 30
-
-
-def test_weights_are_refused_without_the_advice_to_copy_samples():
-    said = r"PSC\.fit does not accept sample_weight, .*\. Use X and y alone\.$"
-    with pytest.raises(TypeError, match=said):
-        PSC(2).fit(NOISE, sample_weight=np.ones(30))

@@ -92,20 +92,20 @@ def test_entries_given_twice_add_up_and_the_matrix_stays_as_it_was():
 def test_the_value_in_the_way_is_named():
     X, start = counts(0)
     X[411, 5] = np.inf
-    with pytest.raises(ValueError, match=r"inf at row 411, column 5\. Use a finite number"):
+    with pytest.raises(
+        ValueError, match=r"inf at row 411, column 5\. Replace it by a finite number"
+    ):
         PSC(3, n_components=2, init=start).fit(sparse.csr_array(X))
 
 
 @pytest.mark.parametrize("shape", [(0, 300), (20, 0)])
 def test_an_empty_matrix_is_refused(shape):
-    with pytest.raises(
-        ValueError, match=rf"shape \({shape[0]}, {shape[1]}\). Use at least one sample"
-    ):
+    with pytest.raises(ValueError, match=rf"shape \({shape[0]}, {shape[1]}\). Pass a table"):
         PSC(2).fit(sparse.csr_array(shape))
 
 
 def test_other_methods_say_what_would_do():
-    with pytest.raises(TypeError, match=r"Use a dense array: X.toarray\(\)"):
+    with pytest.raises(TypeError, match=r"Convert it with X.toarray\(\)"):
         GPCA(2).fit(sparse.eye_array(30, format="csr"))
 
 

@@ -135,5 +135,7 @@ def test_a_row_more_than_fit_into_view_changes_little(model, affine):
 def test_the_value_in_the_way_is_named():
     X = np.ones((10_001, 6))
     X[411, 5] = np.inf
-    with pytest.raises(ValueError, match=r"inf at row 411, column 5\. Use a finite number there"):
+    with pytest.raises(
+        ValueError, match=r"inf at row 411, column 5\. Replace it by a finite number there"
+    ):
         PSC(3, n_components=2).fit(X)

@@ -50,6 +50,7 @@ def test_labels_are_those_of_numpy(xp, sizes, model, affine):
     X, target = union(0, 3.0 if affine else 0.0, sizes)
     model.set_params(affine=affine, init=nearly(target))
     expected, scores = model.fit(X).labels_, model.transform(X)
+    p = model.predict_proba(X)
     with config_context(array_api_dispatch=True):
         foreign = xp.asarray(X)
         model.fit(foreign)
@@ -57,6 +58,7 @@ def test_labels_are_those_of_numpy(xp, sizes, model, affine):
         np.testing.assert_array_equal(host(model.predict(foreign)), model.move_to(X).predict(X))
         model.move_to(foreign)
         np.testing.assert_allclose(host(model.transform(foreign)), scores, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(host(model.predict_proba(foreign)), p, atol=1e-7)
         coordinates = model.project(foreign[:50, :])
         points = host(model.reconstruct(foreign))
         model.move_to(X)
@@ -147,7 +149,9 @@ def test_another_library_or_type_is_refused(xp, placed):
     with config_context(array_api_dispatch=True):
         with pytest.raises(ValueError, match=r"PSC.predict\(\) must use the same namespace"):
             model.predict(X)
-        with pytest.raises(ValueError, match=r"type .*float32, that of fit\(\) .*float64"):
+        with pytest.raises(
+            ValueError, match=r"is .*float32, but the model was fitted to .*float64"
+        ):
             model.transform(xp.asarray(X.astype(np.float32)))
         model.move_to(X)
         with pytest.raises(ValueError, match="must use the same namespace"):
@@ -267,7 +271,7 @@ def test_a_device_without_memory_says_what_would_do(xp):
         raise OutOfMemoryError
 
     blocks = ArrayBlocks(xp.asarray(np.ones((4000, 2048))), block_rows=1000)
-    message = r"a block of 1000 rows\. Use blocks of 250: .*working_memory=7\)"
+    message = r"1000 samples at once\. .*working_memory=7\)"
     with pytest.raises(MemoryError, match=message):
         blocks.fold(visit, None)
 

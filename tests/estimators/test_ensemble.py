@@ -198,7 +198,7 @@ def test_same_seed_same_labels_and_the_data_stay():
         ({"q": "all"}, TypeError, "q='all' is not an integer"),
         ({"affine": 1}, TypeError, "affine=1 is not a bool"),
         ({"n_candidates": 30}, ValueError, "n_candidates=30 needs 90 samples"),
-        ({"n_base_components": [1, 1, 2]}, ValueError, "n_base_components has 3 entries for 2"),
+        ({"n_base_components": [1, 1, 2]}, ValueError, "n_base_components has 3 entries, but"),
         ({"n_base_components": 0}, ValueError, "n_base_components=0 is out of range"),
         ({"n_components": [1, 1, 2]}, ValueError, "n_components has 3 entries"),
     ],

@@ -8,7 +8,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 
-from subspaces import MPPCA, PSC, SSC, KSubspaces, SelectedPCA
+from subspaces import MPPCA, PCA, PSC, SSC, KSubspaces
 from subspaces.datasets import make_subspaces
 from tests.estimators.checks import CLUSTERERS
 
@@ -104,7 +104,7 @@ def test_a_hole_is_named(value, polars_frame):
 
 
 def test_text_is_refused(polars_frame):
-    with pytest.raises(ValueError, match="X is not a table of real numbers"):
+    with pytest.raises(ValueError, match=r"X has text .'high'. at row 0"):
         KSubspaces(2).fit(polars_frame.with_columns(g2=polars.lit("high")))
 
 
@@ -114,11 +114,11 @@ def test_a_column_of_text_is_named(pandas_frame, polars_frame):
         pandas_frame.assign(tissue=texts),
         polars_frame.with_columns(polars.Series("tissue", texts)),
     ):
-        with pytest.raises(ValueError, match=r", at row (0|'c0'), column 'tissue'\. Use numbers"):
+        with pytest.raises(ValueError, match=r"at row (0|'c0'), column 'tissue'\."):
             PSC(2).fit(frame)
 
 
-@pytest.mark.parametrize("model", [PSC(2, random_state=0), MPPCA(2, random_state=0), SelectedPCA()])
+@pytest.mark.parametrize("model", [PSC(2, random_state=0), MPPCA(2, random_state=0), PCA()])
 def test_filled_tables_are_frames_where_these_were_asked_for(model, pandas_frame, polars_frame):
     holes = np.random.default_rng(0).random(pandas_frame.shape) < 0.1
     gaps = pandas_frame.mask(holes)

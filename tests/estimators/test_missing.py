@@ -305,15 +305,13 @@ def test_rows_and_columns_without_values_are_refused(name):
         model.fit(frame)
     frame = frame.set_axis([f"s{i}" for i in range(len(X))])
     frame[["g6", "g9"]] = np.nan
-    with pytest.raises(ValueError, match=r"'g4', column 'g6'.* Use X\.dropna\(axis=1, how='all'\)"):
+    with pytest.raises(ValueError, match=r"'g4', column 'g6'.* X\.dropna\(axis=1, how='all'\)"):
         model.fit(frame)
     assert model.fit(frame.dropna(axis=1, how="all")).n_features_in_ == 13
     frame.iloc[7] = np.nan
-    with pytest.raises(ValueError, match=r"row 's7'\. Use X\.dropna\(axis=0, how='all'\)"):
+    with pytest.raises(ValueError, match=r"row 's7'\. .*X\.dropna\(axis=0, how='all'\)"):
         model.fit(frame)
-    with pytest.raises(
-        ValueError, match=r"columns? .* and 3 more\. Use X\[:, ~np\.isnan\(X\)\.all"
-    ):
+    with pytest.raises(ValueError, match=r"columns? .* and 3 more\. .*X\[:, ~np\.isnan\(X\)\.all"):
         model.fit(np.where(np.arange(16) < 8, np.nan, X))
     with pytest.raises(ValueError, match="inf at row 0"):
         model.fit(np.where(np.arange(16) == 0, np.inf, X))

@@ -176,7 +176,7 @@ def test_in_a_pipeline():
 @pytest.mark.parametrize(
     ("parameters", "kind", "message"),
     [
-        ({"bound": 2.0, "n_variables": 3}, ValueError, "set the same thing. Give only one"),
+        ({"bound": 2.0, "n_variables": 3}, ValueError, "set the same thing"),
         ({"bound": 0.9}, ValueError, "bound=0.9 is out of range. Use 1 or more"),
         ({"bound": 6.0}, ValueError, r"bound=6.0 is out of range. Use 1 or more, up to 5.477"),
         ({"bound": "large"}, TypeError, "bound='large' is not a number"),

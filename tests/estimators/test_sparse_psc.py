@@ -208,7 +208,7 @@ def test_bad_parameters_get_one_line(options, kind, message):
 
 def test_a_name_must_mean_one_variable():
     frame = pd.DataFrame(X[:, :4], columns=["a", "b", "a", "c"])
-    with pytest.raises(ValueError, match=r"column name 'a' more than once \(columns \[0, 2\]\)"):
+    with pytest.raises(ValueError, match=r"are named 'a' \(columns \[0, 2\]\)"):
         PSC(2, n_variables=2).fit(frame)
 
 

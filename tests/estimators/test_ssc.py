@@ -152,7 +152,7 @@ def test_one_cluster():
         ({"l1_ratio": 1.5}, "l1_ratio=1.5 is out of range"),
         ({"share": 2.0}, "share=2.0 is out of range"),
         ({"solver": "omp", "n_nonzero": 0}, "n_nonzero=0 is out of range"),
-        ({"alpha": 0.5}, "Use a larger alpha, or other data"),
+        ({"alpha": 0.5}, "Increase alpha, or check the table"),
         ({"n_components": [1, 2, 3]}, "n_components has 3 entries"),
     ],
 )

@@ -43,7 +43,7 @@ def test_an_empty_wish_is_none(unset, monkeypatch, choose_again):
 def test_missing_modules_are_told_of_once(monkeypatch, choose_again):
     for name in ("secular", "block_pass"):
         monkeypatch.setitem(sys.modules, f"subspaces.kernels.{name}", None)
-    with pytest.warns(RuntimeWarning, match="compiled kernels"):
+    with pytest.warns(RuntimeWarning, match="compiled part"):
         assert compiled("secular") is None
     # Warnings are errors here: a second one would be seen.
     assert compiled("block_pass") is None

@@ -16,13 +16,13 @@ from subspaces import (
     GPCA,
     MCFA,
     MPPCA,
+    PCA,
     PSC,
     SSC,
     EnsembleKSubspaces,
     KSubspaces,
     MCtFA,
     MiniBatchPSC,
-    SelectedPCA,
     SparseKMeans,
     all_estimators,
     recipes,
@@ -87,7 +87,7 @@ KINDS = {
         "affine": ("dense", {"n_components": 1, "affine": True}),
     },
     MPPCA: {name: (name, {"n_components": 2}) for name in (*DENSE, "gaps")},
-    SelectedPCA: {
+    PCA: {
         **{name: (name, {}) for name in (*DENSE, "gaps")},
         "scaled": ("dense", {"scale": True, "center": False}),
     },

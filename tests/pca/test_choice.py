@@ -1,4 +1,4 @@
-"""Components and outliers of one PCA: known answers, limits, laws, words and bad input."""
+"""Components of one PCA: known answers, limits, laws, words and bad input."""
 
 from dataclasses import replace
 
@@ -9,14 +9,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
-from subspaces import SelectedPCA, plots
-from subspaces.diagnostics import pca_components, pca_outliers
+from subspaces import PCA
+from subspaces.diagnostics import pca_components
 from subspaces.messages import Grade
 from subspaces.pca.components import Components
 from subspaces.pca.verdict import AxisKind, kinds_of_axes, verdict_on_components
 from subspaces.runtime.warning import collect_warnings
 from tests.pca.test_components import planted
-from tests.warned import refuses, warns
+from tests.warned import warns
 
 
 def quietly(X, **options):
@@ -59,8 +59,8 @@ def test_a_loud_variable_is_named_if_no_component_stands_out():
     assert found.conclusion.advice[0].parameter == "scale"
     assert found.kinds[0] is AxisKind.LOUD
     with collect_warnings():
-        model = SelectedPCA().fit(X)
-    assert (model.verdict_, model.grade_) == (found.verdict, found.grade)
+        model = PCA().fit(X)
+    assert (model.choice_.verdict, model.choice_.grade) == (found.verdict, found.grade)
     assert quietly(X, scale=True)[0].conclusion.code != "loud_variable"
     wine = quietly(load_wine(as_frame=True).data)[0]
     assert wine.n_components > 0
@@ -112,7 +112,7 @@ def _seen(X, share, random):
 def test_some_components_are_there_and_do_not_predict():
     found, _ = quietly(planted(200, 60, 4, 1.35, 1))
     assert found.n_predictive < found.n_components
-    assert f"The first {found.n_predictive} predict a left-out value best" in found.verdict
+    assert f"The first {found.n_predictive} predict left-out values best" in found.verdict
 
 
 def test_correlated_noise_is_told_in_a_warning_and_in_the_verdict():
@@ -140,7 +140,7 @@ def test_samples_that_depend_on_their_neighbours_are_told(shape):
     assert found.n_components > 0
     assert "neighbours_depend" in doubts
     with warns("neighbours_depend"):
-        SelectedPCA().fit(steps.cumsum(axis=0))
+        PCA().fit(steps.cumsum(axis=0))
     found, doubts = quietly(steps)
     assert found.n_components == 0
     assert not doubts
@@ -261,20 +261,14 @@ def test_one_row_far_from_all_others_is_told():
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
-        (np.zeros((4, 10)), {}, "at least 5"),
-        (
-            np.random.default_rng(0).normal(size=(30, 2)),
-            {},
-            "2 of n_features=2 vary",
-        ),
-        (np.array([[np.nan, 1.0, 2.0]] * 9), {}, "no value in column 0"),
-        (np.ones(9), {}, "2 are needed"),
+        (np.zeros((1, 10)), {}, "at least 2"),
+        (np.array([[np.nan, 1.0, 2.0]] * 9), {}, "missing in column 0"),
+        (np.ones(9), {}, "instead of 2"),
         (np.eye(9), {"method": "scree"}, "method='scree' is unknown"),
         (np.eye(9), {"max_components": 8}, "max_components=8"),
         (np.eye(9), {"max_components": -1}, "max_components=-1"),
         (1e200 * np.eye(9), {}, "square"),
-        (np.eye(9)[:, :1], {}, "Only 1 of n_features=1 varies"),
-        ([["a"] * 4] * 9, {}, "real numbers"),
+        ([["a"] * 4] * 9, {}, "has text"),
     ],
 )
 def test_bad_tables_are_refused(X, options, message):
@@ -293,116 +287,13 @@ def test_sparse_matrices_are_refused():
         pca_components(sparse.csr_array(np.eye(10)))
 
 
-def plain_outliers(X, r, center):
-    """T2 and Q of each sample, fitted and left out, one PCA at a time."""
-    found = np.empty((len(X), 4))
-    for i in range(len(X)):
-        for place, rows in ((0, X), (2, np.delete(X, i, axis=0))):
-            mean = rows.mean(axis=0) if center else 0.0
-            _, singular, axes = np.linalg.svd(rows - mean, full_matrices=False)
-            scores = axes[:r] @ (X[i] - mean)
-            variances = singular[:r] ** 2 / (len(rows) - center)
-            rest = X[i] - mean - axes[:r].T @ scores
-            found[i, place : place + 2] = np.sum(scores**2 / variances), rest @ rest
-    return found.T
-
-
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("shape", [(30, 8), (12, 25)])
-def test_both_distances_are_those_of_one_pca_at_a_time(shape, center):
-    X = planted(*shape, 2, 3.0, 2)
-    found = pca_outliers(X, 2, center=center)
-    plain = plain_outliers(X, 2, center)
-    for mine, theirs in zip(
-        (found.t2, found.q, found.t2_left_out, found.q_left_out), plain, strict=True
-    ):
-        assert_allclose(mine, theirs, rtol=1e-8)
-
-
-@pytest.mark.parametrize(("shape", "rank"), [((200, 10), 2), ((100, 300), 3), ((400, 40), 1)])
-def test_limits_are_passed_by_chance_at_their_level(shape, rank):
-    passed, flagged = [], 0
-    for seed in range(10):
-        random = np.random.default_rng(seed)
-        X = 3.0 * random.normal(size=(shape[0], rank)) @ random.normal(size=(rank, shape[1]))
-        found = pca_outliers(X + random.normal(size=shape), rank)
-        passed.append(
-            [
-                np.mean(found.t2 > found.t2_limit),
-                np.mean(found.t2_left_out > found.t2_left_out_limit),
-                np.mean(found.q > found.q_limit),
-                np.mean(found.q_left_out > found.q_left_out_limit),
-            ]
-        )
-        flagged += len(found.outliers)
-    assert_allclose(np.mean(passed, axis=0), 0.05, atol=0.025)
-    assert flagged <= 8
-
-
-def test_outliers_off_the_axes_and_within_them_are_named():
-    random = np.random.default_rng(0)
-    axes = random.normal(size=(2, 15))
-    X = random.normal(size=(100, 2)) @ axes + 0.2 * random.normal(size=(100, 15))
-    X[7] += random.normal(size=15)
-    X[40] = 12.0 * axes[0]
-    frame = pd.DataFrame(X, index=[f"s{i}" for i in range(100)])
-    found = pca_outliers(frame, 2)
-    assert set(found.outliers) >= {7, 40}
-    assert found.q_p_value[7] < 1e-6
-    assert found.t2_p_value[40] < 1e-6
-    assert found.grade == Grade.DOUBTFUL
-    assert "s7" in found.conclusion.parameters["off"]
-    assert "s40" in found.conclusion.parameters["far"]
-    assert all(f"s{i}" in found.verdict for i in (7, 40))
-    assert found.table["outlier"].sum() == len(found.outliers)
-
-
-def test_outliers_without_axes_and_with_all_of_them():
-    X = planted(50, 5, 0, 1.0, 0)
-    none, every = pca_outliers(X, 0), pca_outliers(X, 5)
-    assert_allclose(none.q, np.sum((X - X.mean(axis=0)) ** 2, axis=1))
-    assert np.all(none.t2 == 0)
-    assert np.all(none.t2_p_value == 1)
-    assert np.all(every.q < 1e-20)
-    assert none.grade == Grade.SURE
-
-
-def test_a_tenth_of_the_samples_is_too_many_for_outliers():
-    random = np.random.default_rng(0)
-    X = 0.1 * random.normal(size=(60, 8)) + random.normal(size=(60, 1)) * np.eye(8)[0]
-    X[:12] += 3.0 * random.normal(size=(12, 8))
-    found = pca_outliers(X, 1)
-    assert (found.grade, found.conclusion.code) == (Grade.NO, "too_many")
-    assert found.conclusion.parameters["count"] == len(found.outliers) > 6
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_components": 30}, "n_components=30"),
-        ({"n_components": 1, "level": 0.0}, "level=0"),
-        ({"n_components": 1, "level": 2.0}, "level=2"),
-        ({"n_components": 10}, "rank 9"),
-    ],
-)
-def test_bad_options_of_outliers_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        pca_outliers(planted(30, 10, 0, 1.0, 0)[:, [0, *range(9)]], **options)
-
-
 def test_plots_show_what_was_found():
     found, _ = quietly(load_iris().data)
     left, right = found.plot()
-    assert left.get_title() == f"{found.n_components} stand out of the noise"
+    assert left.get_title() == f"{found.n_components} stronger than noise"
     assert right.get_title() == f"{found.n_predictive} predict best"
     both = _subplots()
     assert tuple(found.plot(ax=both)) == tuple(both)
-    outliers = pca_outliers(load_wine().data, 2)
-    ax = outliers.plot(names=[f"wine {i}" for i in range(178)])
-    named = {text.get_text() for text in ax.texts}
-    assert named == {f"wine {i}" for i in outliers.outliers[:8]}
-    with refuses("names"):
-        plots.outliers(outliers, names=["a"])
 
 
 def _subplots():

@@ -30,18 +30,18 @@ def test_markers_are_shown_where_they_are_given(fitted):
     page = render(model, X, markers=model.markers(X, split_half=True, n_nulls=19, random_state=0))
     assert "markers" in sections_of(page)
     words = words_of(page)
-    assert "The p-values are optimistic: the clusters were found in the same" in words
-    assert "The split-half test, which allows for that, finds" in words
+    assert "The p-values are optimistic, because the clusters were found in the same" in words
+    assert "The split-half test corrects for that and finds" in words
     for head in ("AUC", "FDR", "Split FDR", "Inside", "Outside"):
         assert f">{head}</button>" in page
-    assert "The 50 largest effects of each cluster, of 240 rows." in words
+    assert "The 50 largest effects of each cluster (240 rows in all)." in words
 
 
 def test_each_cluster_has_its_markers_named_by_direction(fitted):
     model, X = fitted
     found = model.markers(X, split_half=True, n_nulls=19, random_state=0)
     page = re.sub(r"</?(bdi|span)[^>]*>", "", render(model, X, markers=found))
-    table = page[page.index("Markers by split halves, the largest effects first. False") :]
+    table = page[page.index("Markers by split halves, the largest effects first. The false") :]
     names = ", ".join(found.of(0)["variable"][:3])
     assert sorted(found.of(0)["variable"][:3]) == ["x0", "x1", "x2"]
     for k in (0, 1):
@@ -64,9 +64,9 @@ def test_charts_and_tables_begin_with_what_is_beyond_chance(fitted):
     assert bars["text"][2].startswith("x1: ")
     assert numbers(bars["marker"]["opacity"])[:3] == [1.0, 1.0, 0.35]
     words = words_of(page)
-    assert words.count("2 of 120 differ beyond chance: among 120 variables up to") == 2
-    assert words.count("What is larger has to be a marker by split halves, too.") == 2
-    assert words.count("Chance explains the pale bars.") == 2
+    assert words.count("2 of 120 differ beyond chance. Among 120 variables") == 2
+    assert words.count("A larger difference must also be a marker by split halves.") == 2
+    assert words.count("The pale bars can be due to chance.") == 2
     listed = re.findall(r'data-search="(\w+)".*<td>(yes|no)</td>', section(page, "variables"))
     assert sorted(listed[:2]) == [("x0", "yes"), ("x2", "yes")]
     assert listed[2] == ("x1", "no")

@@ -114,18 +114,18 @@ def test_against_one_other_sample_nothing_is_set_apart(union):
     labels = [0] * 20 + [1]
     model = KSubspaces(2, n_components=[2, 0], affine=True, init=labels).fit(far)
     page = render(model, far)
-    assert "There is only one other sample, which says nothing" in section(page, "clusters")
+    assert "There is only one other sample" in section(page, "clusters")
     assert "apart-0" not in figures_of(page)
     assert "What sets each cluster apart" not in section(page, "variables")
     every = KSubspaces(5, n_components=0, affine=True, init=range(5)).fit(np.eye(5))
-    assert "so no variables are listed" in section(render(every), "variables")
+    assert "so there is no list" in section(render(every), "variables")
 
 
 def test_influence_on_means_is_said_of_means(union):
     model = PSC(2, n_components=0, affine=True, random_state=0).fit(union.data)
     told = section(render(model, union.data), "samples")
     assert "pulls the mean of its cluster" in told
-    assert "how well the means predict" in told
+    assert "because the means depend on them most" in told
     assert "subspace" not in told
     assert np.allclose(model.influence_, model.record_.scores.min(axis=1))
     assert ">Influence</button>" not in told
@@ -159,7 +159,7 @@ def test_bars_of_means_have_a_unit(union):
 def test_a_path_in_place_of_data_is_told_where_it_goes(union, tmp_path):
     model = PSC(2, n_components=2, random_state=0).fit(union.data)
     for path in ("x.html", tmp_path / "x.html"):
-        use = re.escape(f"X={str(path)!r} is a path, not the data of fit. Use report(path=")
+        use = re.escape(f"X={str(path)!r} is a path, not a table. Call report(path=")
         with pytest.raises(TypeError, match=use):
             model.report(path)
     assert not list(tmp_path.iterdir())
@@ -167,8 +167,8 @@ def test_a_path_in_place_of_data_is_told_where_it_goes(union, tmp_path):
 
 def test_a_method_without_subspaces_says_so(union):
     page = render(SparseKMeans(2, random_state=0).fit(union.data))
-    assert "no subspaces with axes" in section(page, "clusters")
-    assert "The bound on the weights was chosen" in section(page, "choice")
+    assert "no axes to draw" in section(page, "clusters")
+    assert "The chosen bound on the weights" in section(page, "choice")
     assert "does not measure the influence" in section(page, "samples")
     assert {"weights", "between", "candidates"} <= set(figures_of(page))
 
@@ -202,7 +202,7 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     settings = {"n_init": 1, "max_clusters": 3, "max_components": 2, "random_state": 0}
     model = PSC("auto", n_components="auto", **settings).fit(union.data)
     page = render(model)
-    words = "Left open, and chosen here: the number of clusters and their dimensions."
+    words = "You left open the number of clusters and their dimensions."
     assert words in section(page, "choice")
     traces = {each["name"]: each for each in figures_of(page)["candidates"]["data"]}
     planes = traces["dimension 2, through the origin"]
@@ -213,7 +213,7 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     answers = section(page, "choice").partition("<ul>")[2]
     assert answers.startswith("<li><strong>2 clusters: dimension 2, through the origin (chosen)")
     fixed = PSC(2, n_components="auto", **settings).fit(union.data)
-    assert "chosen here: their dimensions" in section(render(fixed), "choice")
+    assert "You left open their dimensions" in section(render(fixed), "choice")
 
 
 def test_warnings_are_shown_as_they_are(union):
@@ -224,7 +224,7 @@ def test_warnings_are_shown_as_they_are(union):
     assert "<li>A &lt;b&gt; cluster kept emptying.</li>" in page
     assert "<li>n_components=2 equals the rank of X.</li>" in page
     assert "took 1 min 1 s" in section(render(model), "way")
-    assert "Give X to draw them" in render(model)
+    assert "Pass X to report to draw them" in render(model)
 
 
 def test_known_classes_are_counted(union):
@@ -243,7 +243,7 @@ def test_many_samples_are_thinned_and_the_page_says_so():
     model = KSubspaces(2, n_components=2, n_init=1, random_state=0).fit(union.data)
     page = render(model)
     assert len(page.encode()) < 15 * MEGABYTE
-    assert "Drawn are 4,000 of 10,000 samples" in page
+    assert "The plot shows 4,000 of 10,000 samples" in page
     assert "1,000 of 10,000 samples" in section(page, "samples")
     assert len(figures_of(page)["own-0"]["data"][0]["text"]) == 2000
     nearest = np.argsort(-found_closeness(model), kind="stable")[:20]
@@ -291,7 +291,7 @@ def test_an_unfitted_model_and_a_missing_extra_are_named(union, monkeypatch, tmp
         write(PSC(), path=tmp_path / "page.html")
     model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
     monkeypatch.setitem(sys.modules, "plotly", None)
-    with pytest.raises(ImportError, match=r"Use pip install 'subspaces\[report\]'"):
+    with pytest.raises(ImportError, match=r"Run: pip install 'subspaces\[report\]'"):
         model.report(path=tmp_path / "page.html")
 
 
@@ -317,7 +317,7 @@ def test_how_far_to_trust_the_clusters_stands_in_short(union):
     assert f"<dt>Stability</dt><dd>{steady.stability:.2f}</dd>" in summary
     assert "Between clusters" not in summary
     alone = section(render(model), "summary")
-    told = "was not measured: <code>subspaces.diagnostics.stability(model, X)</code> measures it"
+    told = "Run <code>subspaces.diagnostics.stability(model, X)</code>"
     assert told in alone
     assert "K-means" not in alone
     kept = replace(model.record_, verdicts=("K-means <b> agrees.", steady.verdict))
@@ -325,7 +325,7 @@ def test_how_far_to_trust_the_clusters_stands_in_short(union):
     again = section(render(model, stability=steady), "summary")
     assert "K-means &lt;b&gt; agrees." in again
     assert again.count(steady.verdict) == 1
-    assert "was not measured" not in again
+    assert "not measured" not in again
 
 
 def test_distances_from_clusters_have_a_linear_scale_unless_one_is_far_beyond_all(union):
@@ -344,9 +344,17 @@ def test_distances_from_clusters_have_a_linear_scale_unless_one_is_far_beyond_al
     assert drawn(far) == ["log", "log"]
 
 
-def test_a_share_between_clusters_is_no_reassurance(union):
+def test_the_least_sure_samples_are_listed_without_reassurance(union):
     model = PSC(2, n_components=2, random_state=0).fit(union.data)
-    assert "not how good the clusters are" in section(render(model), "samples")
+    page = render(model)
+    own = model.probabilities_.max(axis=1)
+    first, second = (f"sample {i}</bdi> ({100 * own[i]:.0f} %)" for i in np.argsort(own)[:2])
+    listed = section(page, "samples")
+    assert listed.index(first) < listed.index(second)
+    assert "not how good the clusters are" in listed
+    traces = figures_of(page)["probabilities"]["data"]
+    heights = np.concatenate([numbers(trace["y"]) for trace in traces])
+    np.testing.assert_allclose(np.sort(heights), np.sort(own), atol=1e-3)
 
 
 def test_a_cluster_without_axes_is_called_a_mean_profile(union):

@@ -25,7 +25,7 @@ def huge(n, p, kind=float):
 
 @pytest.mark.parametrize("model", [PSC(2), SSC(2), MCFA(2)], ids=str)
 def test_a_fit_that_cannot_fit(model):
-    said = rf"{type(model).__name__} of 5000 samples x 100000000 variables needs about 8,000 GB of"
+    said = rf"{type(model).__name__} for 5000 samples x 100000000 variables needs about 8,000 GB of"
     with pytest.raises(MemoryError, match=said):
         model.fit(huge(5000, 10**8))
 
@@ -45,7 +45,7 @@ def test_many_rows_that_cannot_fit(model, X, needs, n_jobs):
 def test_graphs_of_all_samples_count(container):
     container(10**9)
     with pytest.raises(
-        MemoryError, match=r"SLBF of 9000 .* needs about 3.89 GB .* but only 1 GB are"
+        MemoryError, match=r"SLBF for 9000 .* needs about 3.89 GB .* but only 1 GB are"
     ):
         SLBF(2).fit(huge(9000, 2))
     assert SSC(2, solver="admm")._numbers_held(100, 5) == 11_000

@@ -111,8 +111,8 @@ def test_results_of_arrays_print_their_shapes():
     found = pca_press(X, 2)
     assert repr(found) == f"Press(press={found.press:.6g}, per_sample=<array (40,)>)"
     assert repr(pca_influence(X, 2)) == (
-        "PCAInfluence(leverage=<array (40,)>, loo_error=<array (40,)>, influence=<array (40,)>, "
-        "gradient=<array (40, 6)>, sample_names=None)"
+        "PCAInfluence(angle=<array (40,)>, leverage=<array (40,)>, loo_error=<array (40,)>, "
+        "influence=<array (40,)>, gradient=<array (40, 6)>, sample_names=None)"
     )
     model = PSC(2, random_state=0).fit(X)
     assert repr(model.subspaces_[0]) == (

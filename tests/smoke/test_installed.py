@@ -16,7 +16,7 @@ import sklearn.cluster  # before the kernels: it may switch the lock on, and the
 from numpy.testing import assert_allclose, assert_array_equal
 
 import subspaces
-from subspaces import PSC, KSubspaces, SelectedPCA, compare, diagnostics, load
+from subspaces import PCA, PSC, KSubspaces, compare, diagnostics, load
 from subspaces.datasets import load_penguins, make_scenario, make_subspaces
 from subspaces.metrics import matched_accuracy
 
@@ -104,7 +104,7 @@ def test_variables_components_and_rivals():
     planes = make_scenario("c", sparse=True, random_state=0)
     model = PSC(2, n_components=2, n_variables=10, random_state=0).fit(planes.data)
     assert matched_accuracy(planes.target, model.labels_) > 0.9
-    assert SelectedPCA().fit(planes.data).n_components_ >= 1
+    assert PCA().fit(planes.data).n_components_ >= 1
     pytest.importorskip("pandas", reason="the table of a comparison is a data frame")
     found = compare(planes.data, 2, 2, methods=["PSC", "SSC", "KMeans"], labels=planes.target)
     assert set(found.table.index) == {"PSC", "SSC", "KMeans"}
@@ -125,7 +125,7 @@ def test_the_command_runs_or_says_what_it_needs():
         [sys.executable, "-m", "subspaces", "--help"], capture_output=True, text=True
     )
     if done.returncode:
-        assert "Use pip install 'subspaces[cli]'" in done.stderr
+        assert "Run: pip install 'subspaces[cli]'" in done.stderr
     else:
         assert "fit" in done.stdout
 

@@ -48,7 +48,7 @@ N_GENES = 2000
 # custom, and the median total above which samples are taken for tissue. The 1 in log2(1 + x) is
 # then about the size of the noise: one to three molecules of a cell, some twenty reads of a tissue.
 PER_CELL, PER_MILLION, DEEPEST_CELL = 1e4, 1e6, 1e5
-LOGGED_ALREADY = Advice("<log='no'> if the values are logged already", "log", "no")
+LOGGED_ALREADY = Advice("set <log='no'> if the values are already logarithms", "log", "no")
 
 
 class ExpressionScaler(TransformerMixin, BaseEstimator):
@@ -240,9 +240,11 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             warn(
                 DataWarning(
                     "large_logarithms",
-                    "Values up to {largest:.6g} are large for logarithms.",
+                    "The largest value is {largest:.6g}, which is large for a logarithm.",
                     Advice(
-                        "use <kind='intensities'> if they are not logarithms", "kind", "intensities"
+                        "set <kind='intensities'> if the values are not logarithms",
+                        "kind",
+                        "intensities",
                     ),
                     largest=reading.largest,
                 ),
@@ -258,13 +260,13 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             "log": "logarithms",
             "ratios": "log ratios" if is_logged else "ratios",
             "shares": "percentages" if reading.largest > 1 else "shares",
-            "counts": "counts" if reading.whole >= WHOLE else "scaled counts, as of TPM",
+            "counts": "counts" if reading.whole >= WHOLE else "scaled counts such as TPM",
         }
         taken = f"{words.get(self.kind_, self.kind_)}{because}"
         below = self._share_below_floor(table, names)
         self.verdict_ = f"The values were treated as {taken}: {self._in_words(below)}."
-        low = f"; {percent(below)} of them are below {self.floor_:g}" if below else ""
-        self.taken_for_ = f"The values were treated as {taken}{low}."
+        low = f" {percent(below)} of them are below {self.floor_:g}." if below else ""
+        self.taken_for_ = f"The values were treated as {taken}.{low}"
 
     def _chosen_floor(self, reading: Reading) -> float | None:
         """Return the floor to which lower values are raised, or None.
@@ -282,19 +284,20 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             if self.floor is None:
                 raise ParameterError(
                     "kind",
-                    "Some {kind} are 0 or less, down to {smallest:g}, and have no logarithm.",
-                    Advice("use <kind='counts'> for counts", "kind", "counts"),
+                    "Some {kind} are 0 or negative (smallest: {smallest:g}), so their "
+                    "logarithm does not exist.",
+                    Advice("set <kind='counts'> for counts", "kind", "counts"),
                     LOGGED_ALREADY,
                     kind=self.kind_,
                     smallest=reading.smallest,
                 )
-            fact = "<floor={value:g}> has no logarithm."
-            raise ParameterError("floor", fact, Advice("use a floor above 0"), value=floor)
+            fact = "<floor={value:g}> is not positive, so its logarithm does not exist."
+            raise ParameterError("floor", fact, Advice("set a floor above 0"), value=floor)
         if reading.largest <= floor and self.total_ is None:
             raise ParameterError(
                 "floor",
-                "No value is above <floor={value:g}>: the largest is {largest:.3g}.",
-                Advice("use a lower floor", "floor"),
+                "<floor={value:g}> is above all values (largest: {largest:.3g}).",
+                Advice("set a lower floor", "floor"),
                 LOGGED_ALREADY,
                 value=floor,
                 largest=reading.largest,
@@ -317,20 +320,20 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         if self.total_ is not None:
             steps.append(f"each sample was scaled to a total of {as_figure(self.total_)}")
         if below:
-            low = f"the {percent(below)} of the values below {self.floor_:g}"
+            low = f"values below {self.floor_:g} ({percent(below)} of all)"
             steps.append(f"{low} were raised to {self.floor_:g}")
         if self.logged_:
             steps.append(f"log2({'1 + ' if self.offset_ else ''}x) was taken")
-        *others, last = steps or ["they were left as they are"]
+        *others, last = steps or ["they were kept as they are"]
         return f"{', '.join(others)} and {last}" if others else last
 
     def _warn_of_floor(self, share: float) -> None:
-        as_counts = Advice("use <kind='counts'> for counts, TPM or CPM", "kind", "counts")
+        as_counts = Advice("set <kind='counts'> for counts, TPM or CPM", "kind", "counts")
         warn(
             DataWarning(
                 "floor",
                 "<floor={floor:g}> replaces {share:%} of the values.",
-                Advice("use a lower <floor>", "floor"),
+                Advice("set a lower <floor>", "floor"),
                 *([] if self.kind_ == "counts" else [as_counts]),
                 floor=self.floor_,
                 share=share,
@@ -399,13 +402,13 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
         if gap is not None:
             raise ParameterError(
                 "X",
-                "{gap}, but totals, means and the choice of genes need all values.",
+                "{gap}, but this preparation needs all values.",
                 Advice(
                     "leave out genes with missing values",
-                    command="use <drop_missing=0> to leave out such genes",
+                    command="add <drop_missing=0> to leave out genes with missing values",
                 ),
                 Advice(
-                    "fill them with SelectedPCA().fit(X).impute(X) on logarithms",
+                    "fill them with PCA().fit(X).impute(X) on logarithms",
                     command="fill them with subspaces fit --log --imputed",
                 ),
                 gap=gap[0].upper() + gap[1:],
@@ -418,7 +421,9 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
         fact = "<X> has {n:#sample}, but at least {needed} are needed."
         raise ParameterError("X", fact, n=table.shape[0], needed=min_samples)
     if not np.isfinite(table.data).all():
-        raise ParameterError("X", "<X> has values that are not finite.")
+        raise ParameterError(
+            "X", "<X> contains NaN or infinite values. Replace them, or leave out their genes."
+        )
     if table.nnz:
         check_squares(table.data[None])
     return table
@@ -439,8 +444,10 @@ def _hints(X: Data, table: Any) -> list[SubspacesWarning]:
     found = [batch_hint(names)]
     as_read = Table(table, tuple(map(str, () if rows is None else rows)), tuple(names))
     if rows is not None and names and seem_swapped(as_read):
-        transpose = Advice("transpose the table if samples and variables are swapped")
-        found.append(DataWarning("swapped", "The samples have names like genes.", transpose))
+        transpose = Advice("transpose the table if the genes are in its rows")
+        found.append(
+            DataWarning("swapped", "The samples have names that look like genes.", transpose)
+        )
     return [hint for hint in found if hint]
 
 
@@ -454,8 +461,8 @@ def _common_total(table: Any, reading: Reading) -> float:
     if reading.smallest < 0:
         raise ParameterError(
             "kind",
-            "<kind='counts'> needs values from 0 up, but <X> has {smallest:g}.",
-            Advice("use <kind='log'> for logarithms", "kind", "log"),
+            "Counts cannot be negative, but <X> has {smallest:g}.",
+            Advice("set <kind='log'> for logarithms", "kind", "log"),
             Advice("<kind='ratios'> for log ratios", "kind", "ratios"),
             smallest=reading.smallest,
         )

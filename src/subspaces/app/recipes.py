@@ -196,9 +196,8 @@ class Recipe(Pipeline):
         if not isinstance(model, SubspaceClusterer):
             raise ParameterTypeError(
                 "consensus",
-                f"A recipe that ends with {type(model).__name__} has neither a page nor a "
-                "model file. Use <consensus=False>, or save it with joblib.dump(recipe, "
-                "path).",
+                f"A recipe with {type(model).__name__} has no report and no model file. Set "
+                "<consensus=False>, or save it with joblib.dump(recipe, path).",
             )
         return with_facts(model, preparation=self._preparation(X), X=X)
 
@@ -381,10 +380,12 @@ def _recipe(
     for name, value in (("n_clusters", n_clusters), ("n_components", n_components)):
         if isinstance(value, str):
             fact = (
-                f"<{name}={{value!r}}> does not work for expression data, because the axes kept "
-                "depend on it."
+                f"<{name}={{value!r}}> does not work in a recipe, because each number uses "
+                "different axes."
             )
-            advice = Advice("use a number, which selection.select_n_clusters finds", command="")
+            advice = Advice(
+                "set a number, which selection.select_n_clusters can choose for you", command=""
+            )
             raise ParameterError(name, fact, advice, value=value)
     dense = n_variables is None
     if n_components is None:

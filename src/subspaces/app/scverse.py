@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 
 from subspaces._types import AnnData, Array, Auto, Codes, Mask, NoiseKind, PerCluster, Seed, Sparse
 from subspaces.app.recipes import ExpressionScaler, single_cell
-from subspaces.core.array import is_dask
+from subspaces.core.array import in_main_memory, is_dask
 from subspaces.core.partition import sizes
 from subspaces.data.kinds import FEW_ROWS
 from subspaces.diagnostics import PCAComponents
@@ -25,6 +25,7 @@ from subspaces.diagnostics import pca_components as components_of
 from subspaces.estimators import PSC
 from subspaces.expression_values import counts_hint
 from subspaces.messages import ParameterError, ParameterTypeError
+from subspaces.psc.probabilities import with_largest
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_count, check_options
 from subspaces.runtime.serialise import is_serialisable
@@ -92,6 +93,8 @@ def psc(
         The copy, or None. With ``key_added="psc"`` there are
 
         - ``obs["psc"]``: the cluster of each cell, a categorical of "0", "1", ...;
+        - ``obs["psc_probability"]``: how probable this cluster is for the cell, and
+          ``obsm["psc_probabilities"]``: how probable each cluster is, cells x clusters;
         - ``obsm["X_psc"]``: the coordinates of each cell in every cluster's subspace, side by
           side, so that ``scanpy.pl.embedding(adata, "psc", color="psc")`` shows the clusters as
           arms along their own axes; for mean profiles, along the axes that the recipe kept;
@@ -201,20 +204,20 @@ def pca_components(
     >>> pca_components(cells)
     3
     >>> cells.uns["pca_components"]["verdict"]
-    '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
+    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
     """
     _check_source(adata, layer, use_rep)
     matrix, name = _chosen_matrix(adata, layer, use_rep)
     if is_dask(matrix):
         raise ParameterTypeError(
-            "adata", "{name} is a Dask array. Use adata.to_memory().", name=name
+            "adata", "{name} is a Dask array. Load it with adata.to_memory().", name=name
         )
     if use_rep is None and (hint := counts_hint(matrix, name)):
         warn(hint)
     genes = _chosen_genes(adata, mask_var, use_rep)
     if genes is not None:
         matrix = matrix[:, genes]
-    advice = "Use fewer genes, such as the highly variable ones, or fewer cells"
+    advice = "Keep only the highly variable genes, or take fewer cells"
     options: dict[str, Any] = {
         "center": center,
         "scale": scale,
@@ -245,7 +248,10 @@ def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | 
     """Return which genes to take, (genes,), or None for all."""
     is_auto = isinstance(mask_var, str) and mask_var == "auto"
     if use_rep is not None and not (is_auto or mask_var is None):
-        fact = "<mask_var> selects genes, but <use_rep={rep!r}> has none. Use one of them."
+        fact = (
+            "<mask_var> selects genes, but <use_rep={rep!r}> has no genes. Leave out one of "
+            "the two."
+        )
         raise ParameterError("mask_var", fact, rep=use_rep)
     if mask_var is None or use_rep is not None:
         return None
@@ -259,8 +265,8 @@ def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | 
     if mask.dtype != bool or mask.shape != (adata.n_vars,):
         raise ParameterError(
             "mask_var",
-            "{said} must be a boolean array with one entry for each of the {n} genes. Or "
-            "give the name of such a column of adata.var.",
+            "{said} must be a boolean array with {n} entries, one per gene. You can also give "
+            "the name of a boolean column of adata.var.",
             said=said,
             n=adata.n_vars,
         )
@@ -295,15 +301,22 @@ def _as_plain_values(found: PCAComponents, table: Any, parameters: dict[str, Any
 
 def _check_source(adata: AnnData, layer: str | None, use_rep: str | None) -> None:
     if find_spec("anndata") is None:
-        raise ImportError(f"AnnData needs anndata. {install('scverse')}")
+        raise ImportError(f"this function needs anndata. {install('scverse')}")
     from anndata import AnnData
 
     if not isinstance(adata, AnnData):
-        raise ParameterTypeError("adata", f"<adata> is a {type(adata).__name__}. Use an AnnData.")
+        raise ParameterTypeError(
+            "adata", f"<adata> is a {type(adata).__name__}, not an AnnData. Pass an AnnData."
+        )
     if adata.isbacked:
-        raise ParameterError("adata", "<adata> is backed by a file. Use adata.to_memory().")
+        raise ParameterError(
+            "adata", "<adata> is backed by a file. Load it with adata.to_memory()."
+        )
     if layer is not None and use_rep is not None:
-        fact = "<layer={layer!r}> does not work with <use_rep={use_rep!r}>. Use one of them."
+        fact = (
+            "<layer={layer!r}> and <use_rep={use_rep!r}> do not work together. Leave out one "
+            "of the two."
+        )
         raise ParameterError("layer", fact, layer=layer, use_rep=use_rep)
 
 
@@ -314,7 +327,7 @@ def _chosen_matrix(adata: AnnData, layer: str | None, use_rep: str | None) -> tu
     if use_rep is not None:
         return _entry(adata.obsm, use_rep, "obsm"), f"adata.obsm[{use_rep!r}]"
     if adata.X is None:
-        raise ParameterError("adata", "<adata> has no X. Use <layer> or <use_rep>.")
+        raise ParameterError("adata", "<adata> has no X. Set <layer> or <use_rep>.")
     return adata.X, "adata.X"
 
 
@@ -336,7 +349,7 @@ def _readable(matrix: Array | Sparse, name: str, model: PSC) -> Any:
         return np.asarray(matrix)
     if matrix.shape[0] > FEW_ROWS and get_tags(model).input_tags.sparse:
         return matrix
-    advice = "Use fewer genes, such as the highly variable ones, or use_rep='X_pca'"
+    advice = "Keep only the highly variable genes, or set use_rep='X_pca'"
     return _dense(matrix, name, "PSC", advice)
 
 
@@ -347,8 +360,8 @@ def _dense(matrix: Any, name: str, who: str, advice: str) -> Array:
     n_bytes = 8 * matrix.shape[0] * matrix.shape[1]
     if n_bytes > MOST_DENSE_BYTES:
         raise MemoryError(
-            f"{name} is sparse and would take {n_bytes / 2**30:.1f} GiB dense, which {who} needs. "
-            f"{advice}"
+            f"{who} needs a dense table, and {name} would take {n_bytes / 2**30:.1f} GiB as "
+            f"one. {advice}"
         )
     return matrix.toarray()
 
@@ -359,7 +372,7 @@ def _batches(adata: AnnData, batch_key: str | None) -> Codes | None:
         return None
     column = _entry(adata.obs, batch_key, "obs")
     if column.isna().any():
-        fact = "adata.obs[{key!r}] has missing values. Give every cell a batch."
+        fact = "Some cells have no batch in adata.obs[{key!r}]. Give each of them one."
         raise ParameterError("batch_key", fact, key=batch_key)
     return np.unique(column.astype(str).to_numpy(), return_inverse=True)[1]
 
@@ -370,7 +383,9 @@ def _centred(matrix: Array | Sparse, batches: Codes | None) -> Any:
         return matrix
     if not isinstance(matrix, np.ndarray):
         raise ParameterTypeError(
-            "batch_key", "<batch_key> needs a dense table. Use adata.X.toarray() or <use_rep>."
+            "batch_key",
+            "<batch_key> needs a dense table. Set adata.X = adata.X.toarray(), or choose "
+            "a <use_rep>.",
         )
     centred = matrix + np.nanmean(matrix, axis=0)
     for batch in range(batches.max() + 1):
@@ -396,20 +411,21 @@ def _of_mean_profiles(
         asis = ExpressionScaler(kind="log", centre_samples=False, n_genes=None)
         k, words = _number(n_clusters, asis, points, settings)
         model = PSC(**{**settings, "n_clusters": k}).fit(points)
-        return _basic_entries(model, key, source, **words)
+        return _basic_entries(model, points, key, source, **words)
     matrix, scaler, done = _recipe_input(adata, source["layer"], batches)
     k, words = _number(n_clusters, scaler, matrix, settings)
     points = scaler.set_params(n_axes=k).fit(matrix).project(matrix)
     model = PSC(**{**settings, "n_clusters": k}).fit(points)
-    entries = _basic_entries(model, key, source, preparation=done or scaler.verdict_, **words)
+    words = {"preparation": done or scaler.verdict_, **words}
+    entries = _basic_entries(model, points, key, source, **words)
     axes: Any = scaler.axes_
     centres = np.full((adata.n_vars, len(model.subspaces_)), np.nan)
     centres[scaler.genes_] = np.transpose([f.centre @ axes for f in model.subspaces_])
     loadings = np.zeros((adata.n_vars, points.shape[1]))
     loadings[scaler.genes_] = axes.T
+    entries["obsm"][f"X_{key}"] = points
     return {
         **entries,
-        "obsm": {f"X_{key}": points},
         "varm": {f"{key}_loadings": loadings, f"{key}_centres": centres},
     }
 
@@ -426,15 +442,15 @@ def _recipe_input(
     if is_dask(matrix):
         raise ParameterTypeError(
             "adata",
-            "{name} is a Dask array, which cannot be prepared. Use adata.to_memory(), or "
-            "<n_components> to cluster it as it is.",
+            "{name} is a Dask array, which cannot be prepared. Load it with "
+            "adata.to_memory(), or set <n_components> to skip the preparation.",
             name=name,
         )
     if batches is None:
         table = sparse.csr_matrix(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
         return table, ExpressionScaler(kind="cells", n_axes=1), None
     whole = ExpressionScaler(kind="cells", n_genes=None)
-    dense = _dense(matrix, name, "batch_key", "Use fewer genes, or no batch_key")
+    dense = _dense(matrix, name, "batch_key", "Keep fewer genes, or leave out batch_key")
     centred = _centred(whole.fit_transform(dense), batches)
     scaler = ExpressionScaler(kind="log", centre_samples=False, n_axes=1)
     return centred, scaler, whole.verdict_
@@ -458,9 +474,9 @@ def _of_subspaces(
     model: PSC, matrix: Array | Sparse, key: str, source: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """Return what to store of a model of subspaces: labels, coordinates, loadings, parameters."""
-    entries = _basic_entries(model, key, source)
+    entries = _basic_entries(model, matrix, key, source)
     whole = np.asarray(model.impute(matrix)) if model.missing_share_ else matrix
-    entries["obsm"] = {f"X_{key}": _coordinates(whole, model.subspaces_)}
+    entries["obsm"][f"X_{key}"] = _coordinates(whole, model.subspaces_)
     if source["use_rep"] is None:
         loadings = np.hstack([subspace.basis for subspace in model.subspaces_])
         entries["varm"] = {f"{key}_loadings": loadings}
@@ -471,13 +487,19 @@ def _of_subspaces(
 
 
 def _basic_entries(
-    model: PSC, key: str, source: dict[str, Any], **sentences: str
+    model: PSC, matrix: Array | Sparse, key: str, source: dict[str, Any], **sentences: str
 ) -> dict[str, dict[str, Any]]:
-    """Return the entries of ``obs`` and ``uns`` that every model has, and sentences on it."""
+    """Return the entries of ``obs``, ``obsm`` and ``uns`` that every model has, and sentences.
+
+    matrix (n, p): the samples of fit.
+    """
     import pandas as pd
 
     names = [str(k) for k in range(len(model.subspaces_))]
     labels = np.asarray(model.labels_)
+    p: Array | None = getattr(model, "probabilities_", None)
+    if p is None:  # samples that were read in passes
+        p = with_largest(in_main_memory(model.predict_proba(matrix)), labels)
     facts = {
         "params": _storable({**model.get_params(), **source}),
         "objective": model.objective_,
@@ -489,7 +511,11 @@ def _basic_entries(
         **sentences,
     }
     return {
-        "obs": {key: pd.Categorical.from_codes(labels, categories=names)},
+        "obs": {
+            key: pd.Categorical.from_codes(labels, categories=names),
+            f"{key}_probability": p[np.arange(len(labels)), labels],
+        },
+        "obsm": {f"{key}_probabilities": p},
         "uns": {key: facts},
     }
 

@@ -64,7 +64,9 @@ def as_floating(array: AnyArray) -> AnyArray:
     """Return the array itself if it is float32 or float64, otherwise a float64 copy."""
     xp = namespace(array)
     if xp.isdtype(array.dtype, "complex floating"):
-        raise ValueError("X is not a table of real numbers: Complex data not supported")
+        raise ValueError(
+            "Complex data not supported. Pass X.real, or the real and imaginary parts as columns"
+        )
     return array if array.dtype in (xp.float32, xp.float64) else xp.astype(array, xp.float64)
 
 

@@ -49,11 +49,14 @@ from subspaces.core.likelihood import (
     of_members,
     pooled_variance,
     robust_variance,
+    weights_of,
 )
-from subspaces.core.partition import Partition
+from subspaces.core.partition import Partition, as_divisors
 from subspaces.core.rows import ClusterView
+from subspaces.core.secular import copy_of
 from subspaces.core.sparse_view import influence_on, union_of_supports
 from subspaces.runtime.threads import cached_property
+from subspaces.subspace import weighted_sum
 
 Views = Sequence[ClusterView]
 
@@ -63,10 +66,10 @@ class ClusterStats:
     """The sums and variances of K clusters that the costs of rows are computed from.
 
     spectra (K, R): the members' energy along the axes, 1 beyond those in use; dimensions and sizes
-    (K,); affine: whether clusters have means; variance: that of the noise off the subspaces; rank
-    and n_rows: of the rows of all clusters together; density: whether Gaussians are densities.
-    Otherwise they have no normaliser, and variances in units of twice the noise's, so that half the
-    exponent is the criterion `distance`.
+    (K,), the members' weights summed; affine: whether clusters have means; variance: that of the
+    noise off the subspaces; rank and n_rows: of the rows of all clusters together, n_rows by
+    weight; density: whether Gaussians are densities. Otherwise they have no normaliser, and
+    variances in units of twice the noise's, so that half the exponent is the criterion `distance`.
     """
 
     spectra: Array
@@ -75,19 +78,19 @@ class ClusterStats:
     affine: bool
     variance: float
     rank: int
-    n_rows: int
+    n_rows: float
     density: bool = True
 
     @cached_property
     def mean_leverage(self) -> Array:
         """A member's leverage on the mean of its cluster, (K,): 1/n_k, or 0 without a mean."""
-        return 1.0 / np.maximum(self.sizes, 1.0) if self.affine else np.zeros(len(self.sizes))
+        return 1.0 / as_divisors(self.sizes) if self.affine else np.zeros(len(self.sizes))
 
     @cached_property
     def variances(self) -> Array:
         """Variances of the clusters' Gaussians along their axes, (K, R); 1 for axes not in use."""
         in_use = np.arange(self.spectra.shape[1]) < self.dimensions[:, None]
-        variances = self.spectra / np.maximum(self.sizes, 1.0)[:, None]
+        variances = self.spectra / as_divisors(self.sizes)[:, None]
         variances = np.maximum(variances, self.variance)
         return np.where(in_use, variances if self.density else 0.5 * variances / self.variance, 1.0)
 
@@ -103,7 +106,7 @@ class ClusterStats:
             return np.zeros(len(self.sizes))
         noise = (self.rank - self.dimensions) * np.log(self.variance)
         scale = 0.5 * (noise + np.log(self.variances).sum(axis=1))
-        return scale - np.log(np.maximum(self.sizes, 1.0) / self.n_rows)
+        return scale - np.log(as_divisors(self.sizes) / self.n_rows)
 
     @property
     def for_loops(self) -> tuple[Any, ...]:
@@ -123,8 +126,9 @@ class ScoreInputs:
     energies (n, K, R) or (n, R): squared scores; residual (n, K) or (n,): squared distances from
     the subspaces; stats: `ClusterStats`, in the array library of the rows; labels (n,): the
     members' clusters, None for all rows under all clusters; views: the PCA of every cluster, None
-    in passes; members come cluster by cluster in the order of the views; data: number, rank and
-    mean variance of all rows, for likelihoods.
+    in passes; members come cluster by cluster in the order of the views; data: weight, rank and
+    mean variance of all rows, for likelihoods; copy (n,) or (n, 1): how much of each row is left
+    out or joins, None for all of it.
     """
 
     energies: Any
@@ -133,6 +137,7 @@ class ScoreInputs:
     labels: Any = None
     views: Views | None = None
     data: Data | None = None
+    copy: Any = None
 
     def stat(self, name: str) -> Any:
         """Return a statistic by name: its row for each member, (n, ...), or (1, K, ...)."""
@@ -213,17 +218,24 @@ def _residual(inputs: ScoreInputs) -> Any:
 
 def _influence_of_members(inputs: ScoreInputs) -> Any:
     spectra = inputs.stat("spectra")
-    return influence.squared_influence_of(inputs.energies, inputs.residual, spectra, True)
+    return influence.squared_influence_of(
+        inputs.energies, inputs.residual, spectra, True, inputs.copy
+    )
 
 
 def _influence_of_outsiders(inputs: ScoreInputs) -> Any:
     spectra = inputs.stat("spectra")
-    return influence.squared_influence_of(inputs.energies, inputs.residual, spectra, False)
+    return influence.squared_influence_of(
+        inputs.energies, inputs.residual, spectra, False, inputs.copy
+    )
 
 
 def _hat(inputs: ScoreInputs) -> Any:
-    spectra, claimed = inputs.stat("spectra"), inputs.stat("mean_leverage")
-    return influence.hat_errors_of(inputs.energies, inputs.residual, spectra, claimed)
+    energies, spectra = inputs.energies, inputs.stat("spectra")
+    claimed = inputs.stat("mean_leverage")
+    if inputs.copy is not None:
+        energies, claimed = energies * inputs.copy[..., None], claimed * inputs.copy
+    return influence.hat_errors_of(energies, inputs.residual, spectra, claimed)
 
 
 def _density(inputs: ScoreInputs) -> Any:
@@ -241,12 +253,13 @@ def _projection_error(inputs: ScoreInputs) -> Array:
 
 
 def _union_influence(inputs: ScoreInputs) -> Array:
-    return influence_on(union_of_supports(inputs.clusters), inputs.clusters, inputs.labels)
+    support = union_of_supports(inputs.clusters)
+    return influence_on(support, inputs.clusters, inputs.labels, inputs.copy)
 
 
 def _sparse_influence(inputs: ScoreInputs) -> Array:
     everywhere = np.full_like(union_of_supports(inputs.clusters), True)
-    return influence_on(everywhere, inputs.clusters, inputs.labels)
+    return influence_on(everywhere, inputs.clusters, inputs.labels, inputs.copy)
 
 
 CRITERIA: dict[str, Criterion] = {
@@ -316,6 +329,11 @@ def own_costs(matrix: Array, labels: Labels) -> Array:
     return Partition(labels, matrix.shape[1]).own(matrix)
 
 
+def objective(matrix: Array, labels: Labels, weights: Array | None) -> float:
+    """Sum of the rows' costs (n, K) under their own clusters, each times its weight."""
+    return weighted_sum(own_costs(matrix, labels), weights)
+
+
 def score_inputs(
     views: Views, data: Data, criterion: str
 ) -> tuple[ScoreInputs, ScoreInputs, Labels]:
@@ -341,11 +359,17 @@ def score_inputs(
     facts = noise, data.rank, data.n_samples, CRITERIA[criterion].is_density
     stats = ClusterStats(spectra, found, sizes, views[0].affine, *facts)
     rows = np.concatenate([view.members for view in views])
-    labels = np.repeat(np.arange(n_clusters), sizes)
+    labels = np.repeat(np.arange(n_clusters), [len(view.members) for view in views])
+    weights = weights_of(views)
+    copy = None if weights is None else copy_of(weights)
     members = ScoreInputs(
-        energies[rows, labels], residual[rows, labels], stats, labels, views, data
+        energies[rows, labels], residual[rows, labels], stats, labels, views, data, copy
     )
-    return ScoreInputs(energies, residual, stats, None, views, data), members, rows
+    joins = None
+    if copy is not None:  # of rows in no cluster all
+        joins = np.ones((n, 1))
+        joins[rows, 0] = copy
+    return ScoreInputs(energies, residual, stats, None, views, data, joins), members, rows
 
 
 def attraction(size: float, spectrum: Array, residual: float) -> float:

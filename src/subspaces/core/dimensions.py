@@ -1,10 +1,12 @@
 """Numbers of clusters and their dimensions, checked against the data."""
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
 
+from subspaces._types import Array
 from subspaces.core import partition
 from subspaces.messages import FEWER_CLUSTERS, SMALLER_DIMENSION, Advice, ParameterError
 from subspaces.runtime.parameters import as_count
@@ -13,7 +15,7 @@ from subspaces.runtime.parameters import as_count
 # not rounding.
 FAR = 1e6
 TINY = np.finfo(float).tiny
-ONE_EACH = Advice("use an int, or one per cluster")
+ONE_EACH = Advice("give one number for all clusters, or one for each")
 
 
 class HasSizes(Protocol):
@@ -60,7 +62,7 @@ def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True)
     through_origin = low and points and getattr(asked, "affine", None) is False
     given = asked.n_components
     if through_origin and isinstance(given, Integral) and given <= 0:
-        fact = "<n_components={value}> is out of range for subspaces through the origin."
+        fact = "<n_components={value}> does not work for subspaces through the origin."
         means = Advice("use <n_components=0> with <affine=True> for mean profiles", "affine", True)
         positive = Advice(f"use 1 to {p}", "n_components")
         raise ParameterError("n_components", fact, positive, means, value=int(given))
@@ -74,6 +76,19 @@ def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True)
     return dimensions
 
 
+def check_enough(weights: Array, dimensions: Sequence[int]) -> None:
+    """Raise an error if fewer weights (n,) are positive than clusters of dimensions (K,) need."""
+    needed = max(sum(map(partition.smallest_size, dimensions)), 2)
+    positive = int(np.count_nonzero(weights))
+    if positive < needed:
+        fact = (
+            "Only {n:#sample has|samples have} a positive <sample_weight>, but you need "
+            f"{needed}."
+        )
+        smaller = FEWER_CLUSTERS, SMALLER_DIMENSION
+        raise ParameterError("sample_weight", fact, *smaller, n=positive)
+
+
 def check_rank(rank: int, largest: int, affine: bool, X: Any = None) -> None:
     """Raise an error if the rank of X is 0, or less than the largest dimension asked for.
 
@@ -85,18 +100,18 @@ def check_rank(rank: int, largest: int, affine: bool, X: Any = None) -> None:
     if largest > rank:
         far = None if X is None else far_row(X)
         if far is not None:
-            fact = "Row {row} is so far from all others that nothing else matters."
+            fact = "Sample {row} (counted from 0) is so far out that all others look equal."
             raise ParameterError("X", fact, Advice("check that sample, or leave it out"), row=far)
         fact = f"<n_components={{value}}> is more than the rank of the table, {rank}."
-        lower = Advice(f"use at most {rank}", "n_components", rank)
-        scaled = Advice("use variables on similar scales", command="use --scale")
+        lower = Advice(f"set it to {rank} or less", "n_components", rank)
+        scaled = Advice("scale the variables", command="use --scale")
         raise ParameterError("n_components", fact, lower, scaled, value=largest)
 
 
 def nothing_to_cluster(why: str) -> ParameterError:
     """Return the error of a table without clusters; why: such as that all samples are equal."""
     fact = "{why}, so there is nothing to cluster."
-    return ParameterError("X", fact, Advice("use other data"), why=why)
+    return ParameterError("X", fact, Advice("check the table"), why=why)
 
 
 def far_row(X: Any) -> int | None:

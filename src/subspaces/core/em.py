@@ -13,12 +13,13 @@ in length.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 from scipy.special import logsumexp, softmax
 
 from subspaces._types import Array, StopReason
+from subspaces.subspace import weighted_sum
 
 BRIEF = 10
 WINDOW = 5
@@ -45,13 +46,15 @@ class Climb(Generic[State]):
     """One run of EM: its last state, the log-likelihood after every step, and why it stopped.
 
     path: log-likelihoods, that of the first state first; stop_reason: "converged", "max_iter",
-    "brief" (not among the best after a few steps) or "infeasible" (a component lost its rows).
+    "brief" (not among the best after a few steps) or "infeasible" (a component lost its rows);
+    weights (n,): of the rows, None if all count one.
     """
 
     start: str
     state: State
     path: tuple[float, ...]
     stop_reason: StopReason
+    weights: Array | None = None
 
     @property
     def log_likelihood(self) -> float:
@@ -63,10 +66,15 @@ class Climb(Generic[State]):
         """Number of steps taken."""
         return len(self.path) - 1
 
+    @property
+    def n_rows(self) -> float:
+        """Weight of all rows: their number if all count one."""
+        return len(self.state.log_joint) if self.weights is None else float(self.weights.sum())
 
-def log_likelihood(log_joint: Array) -> float:
-    """Return the log-likelihood of all rows, from log joint densities (n, K)."""
-    return float(logsumexp(log_joint, axis=1).sum())
+
+def log_likelihood(log_joint: Array, weights: Array | None = None) -> float:
+    """Return the log-likelihood of all rows, by weight, from log joint densities (n, K)."""
+    return weighted_sum(logsumexp(log_joint, axis=1), weights)
 
 
 def responsibilities(log_joint: Array) -> Array:
@@ -74,9 +82,9 @@ def responsibilities(log_joint: Array) -> Array:
     return softmax(log_joint, axis=1)
 
 
-def begin(start: str, state: State) -> Climb[State]:
+def begin(start: str, state: State, weights: Array | None = None) -> Climb[State]:
     """Return a climb of no steps: the first state and its log-likelihood."""
-    return Climb(start, state, (log_likelihood(state.log_joint),), "brief")
+    return Climb(start, state, (log_likelihood(state.log_joint, weights),), "brief", weights)
 
 
 def climb(
@@ -91,15 +99,16 @@ def climb(
     at_most: the stop reason if it did not settle.
     """
     state, path = begun.state, list(begun.path)
-    least = tolerance * len(state.log_joint)
+    least = tolerance * begun.n_rows
     reason = at_most
     while len(path) <= max_iter:
         state = step(state)
-        path.append(log_likelihood(state.log_joint))
+        path.append(log_likelihood(state.log_joint, begun.weights))
         if _settled(path, least):
             reason = "converged"
             break
-    return Climb(begun.start, state, tuple(path), reason if state.alive else "infeasible")
+    ended = reason if state.alive else "infeasible"
+    return replace(begun, state=state, path=tuple(path), stop_reason=ended)
 
 
 def search(
@@ -107,7 +116,7 @@ def search(
 ) -> list[Climb[State]]:
     """Return one climb per start: ten steps each, and the best three continued to their end."""
     runs = [climb(run, step, min(BRIEF, max_iter), tolerance, "brief") for run in begun]
-    for i in _promising(runs, tolerance * len(runs[0].state.log_joint)):
+    for i in _promising(runs, tolerance * runs[0].n_rows):
         runs[i] = climb(runs[i], step, max_iter, tolerance)
     return runs
 

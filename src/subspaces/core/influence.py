@@ -36,13 +36,14 @@ def leverage(scores: Array, spectrum: Array) -> Array:
     return np.divide(scores**2, spectrum, out=np.zeros_like(scores), where=spectrum > 0)
 
 
-def pull(scores: Array, spectrum: Array, member: Mask | bool) -> Array:
+def pull(scores: Array, spectrum: Array, member: Mask | bool, copy: Array | None = None) -> Array:
     """``g_r = d_r^2 / (s_r - [member] d_r^2)``, (..., R): leverage against the sums of other rows.
 
     For a member ``1 + g = 1/(1 - h)``; an outsider is treated as if it had just joined. Infinite
-    for a member that alone has energy along an axis.
+    for a member that alone has energy along an axis. copy (...): how much of each row leaves or
+    joins, ``u d_r^2`` in place of d_r^2; None for all of it.
     """
-    squared = scores**2
+    squared = scores**2 if copy is None else scores**2 * copy[..., None]
     own = np.where(np.asarray(member)[..., None], squared, 0.0)
     others = np.where(own < LEVERAGE_ONE * spectrum, spectrum - own, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -112,19 +113,21 @@ def squared_influence(
 
 
 def squared_influence_of(
-    energies: Any, squared_residual: Any, spectrum: Any, member: Any = True
+    energies: Any, squared_residual: Any, spectrum: Any, member: Any = True, copy: Any = None
 ) -> Any:
     """`squared_influence`, (...), from energies ``d_r^2`` (..., R), in any array library.
 
-    member: which rows are members, a mask of the shape of the residuals or one bool for all rows.
+    member: which rows are members, a mask of the shape of the residuals or one bool for all rows;
+    copy: how much of each row leaves or joins, of the shape of the residuals, None for all of it.
     """
     xp = namespace(energies)
+    leaving = energies if copy is None else energies * copy[..., None]
     if isinstance(member, bool):
-        own = energies if member else 0.0 * spectrum
+        own = leaving if member else 0.0 * spectrum
     else:
-        own = xp.where(member[..., None], energies, xp.zeros_like(energies))
+        own = xp.where(member[..., None], leaving, xp.zeros_like(energies))
     alone, others = own >= LEVERAGE_ONE * spectrum, spectrum - own
-    g = energies / xp.where(alone, xp.ones_like(others), others)
+    g = leaving / xp.where(alone, xp.ones_like(others), others)
     total = xp.sum(g, axis=-1)
     with np.errstate(over="ignore", invalid="ignore"):
         # Squares of squares: powers of four take ten times as long.
@@ -148,17 +151,18 @@ def squared_influence_oblique(
     overlap: Array,
     member: Mask | bool = True,
     inverse: Array | None = None,
+    copy: Array | None = None,
 ) -> Array:
     """``||pi||^2`` of rows, (n,) or (n, K), for unit loadings that need not be orthogonal.
 
     scores: (n, R) under one cluster, or (n, K, R) under several; overlap: ``S = V^T V``; inverse:
-    ``S^+`` if it is known.
+    ``S^+`` if it is known; copy: as in `pull`.
 
     ``pi = a^2 x - V b`` with ``c_r = a d_r - sum_s w_s d_s S_rs`` and ``b_r = w_r (a d_r + c_r)``.
     With ``x = x_perp + V S^+ d`` this is ``a^4 ||x_perp||^2 + u^T S u``, ``u = a^2 S^+ d - b``,
     where nothing large cancels; ``squared_residual`` is the distance from the span of V.
     """
-    w, a, alone = _weights(pull(scores, spectrum, member))
+    w, a, alone = _weights(pull(scores, spectrum, member, copy))
     inverse = inverse_overlap(overlap) if inverse is None else inverse
     with np.errstate(over="ignore", invalid="ignore"):
         c = a * scores - _turned(w * scores, overlap)

@@ -17,8 +17,8 @@ import numpy as np
 
 from subspaces._types import Array
 from subspaces.core.influence import leverage
-from subspaces.core.secular import Downdate, downdate
-from subspaces.subspace import PrincipalAxes, centre_of, principal_axes
+from subspaces.core.secular import Downdate, copy_of, downdate
+from subspaces.subspace import PrincipalAxes, by_weight, centre_of, principal_axes
 
 # Singular values down to this share of the largest keep ten digits; fainter ones are found anew.
 BRIGHT = 1e-5
@@ -31,41 +31,57 @@ NEARLY_ALL = 1.0 - 1e-6
 
 
 def exact_errors(
-    rows: Array, n_components: int, axes: PrincipalAxes | None = None, *, affine: bool = False
+    rows: Array,
+    n_components: int,
+    axes: PrincipalAxes | None = None,
+    *,
+    affine: bool = False,
+    weights: Array | None = None,
 ) -> Array:
     """Squared distance of each row from the PCA of all other rows, (n,); see `left_out`."""
-    return left_out(rows, n_components, axes, affine=affine).squared_error
+    return left_out(rows, n_components, axes, affine=affine, weights=weights).squared_error
 
 
 def left_out(
-    rows: Array, n_components: int, axes: PrincipalAxes | None = None, *, affine: bool = False
+    rows: Array,
+    n_components: int,
+    axes: PrincipalAxes | None = None,
+    *,
+    affine: bool = False,
+    weights: Array | None = None,
 ) -> Downdate:
     """Each row under the PCA of all other rows.
 
-    affine: whether the PCA has a mean, refitted without the row; axes: the decomposition of the
-    rows, from their mean if affine, where it is known. It is not used if its rank is not full.
+    affine: whether the PCA has a mean, refitted without the row; weights (n,): positive, None if
+    all rows count one, and of a weight above one only one copy is left out; axes: the
+    decomposition of the rows, from their mean if affine and times the root of their weight, if it
+    is known. It is not used if its rank is not full.
     """
-    if len(rows) <= affine:
+    if weights is None and len(rows) <= affine:
         nothing = np.zeros((len(rows), n_components))
         return Downdate(nothing, nothing, np.full(len(rows), np.inf))
     if axes is None or axes.rank < min(len(rows) - affine, rows.shape[1]):
-        axes = graded_axes(centred(rows, affine))
-    removed = downdate(axes.coordinates, axes.eigenvalues, n_components, affine)
+        axes = graded_axes(by_weight(centred(rows, affine, weights), weights))
+    removed = downdate(axes.coordinates, axes.eigenvalues, n_components, affine, weights)
     errors = removed.squared_error.copy()
     scores, _, spectrum = axes.split(n_components)
-    claimed = leverage(scores, spectrum).sum(axis=1) + (1.0 / len(rows) if affine else 0.0)
-    for i in np.flatnonzero(claimed > NEARLY_ALL).tolist():
-        errors[i] = _refitted_error(rows, i, n_components, affine)
+    share = 1.0 / len(rows) if weights is None else weights / weights.sum()
+    claimed = leverage(scores, spectrum).sum(axis=1) + (share if affine else 0.0)
+    claimed = claimed if weights is None else claimed * copy_of(weights) / weights
+    for i in np.flatnonzero((claimed > NEARLY_ALL) & np.isfinite(errors)).tolist():
+        errors[i] = _refitted_error(rows, i, n_components, affine, weights)
     return replace(removed, squared_error=errors)
 
 
-def centred(rows: Array, affine: bool) -> Array:
-    """Return the rows (n, p) less their mean if affine, otherwise unchanged."""
-    rows, centre = _near_the_origin(rows, affine)
+def centred(rows: Array, affine: bool, weights: Array | None = None) -> Array:
+    """Return the rows (n, p) less their mean, by their weights, if affine; otherwise unchanged."""
+    rows, centre = _near_the_origin(rows, affine, weights)
     return rows - centre
 
 
-def _near_the_origin(rows: Array, affine: bool) -> tuple[Array, Array]:
+def _near_the_origin(
+    rows: Array, affine: bool, weights: Array | None = None
+) -> tuple[Array, Array]:
     """Return the rows (n, p) and their mean (p,), both less the median if affine; else rows and 0.
 
     Far from the origin a mean is rounded by more than the rows differ. The median is a safe origin,
@@ -74,7 +90,7 @@ def _near_the_origin(rows: Array, affine: bool) -> tuple[Array, Array]:
     if not affine:
         return rows, np.zeros(rows.shape[1])
     rows = rows - np.median(rows, axis=0)
-    return rows, centre_of(rows, affine)
+    return rows, centre_of(rows, affine, weights)
 
 
 def graded_axes(rows: Array) -> PrincipalAxes:
@@ -105,11 +121,19 @@ def _without(rows: Array, basis: Array) -> Array:
     return rows - (rows @ basis) @ basis.T
 
 
-def _refitted_error(rows: Array, i: int, n_components: int, affine: bool) -> float:
-    """Squared distance of row i from the PCA of the other rows, by fitting that PCA."""
+def _refitted_error(
+    rows: Array, i: int, n_components: int, affine: bool, weights: Array | None
+) -> float:
+    """Squared distance of row i from the PCA of the other rows, by fitting that PCA.
+
+    The other copies of a row of weight above one are among the others.
+    """
     order = np.r_[np.delete(np.arange(len(rows)), i), i]
     rows, _ = _near_the_origin(rows[order], affine)
-    others, centre = rows[:-1], centre_of(rows[:-1], affine)
-    basis = graded_axes(others - centre).basis[:, :n_components]
+    others, left = rows[:-1], None if weights is None else weights[order[:-1]]
+    if weights is not None and left is not None and weights[i] > 1.0:
+        others, left = rows, np.append(left, weights[i] - 1.0)
+    centre = centre_of(others, affine, left)
+    basis = graded_axes(by_weight(others - centre, left)).basis[:, :n_components]
     rest = _without(rows[-1] - centre, basis)
     return float(rest @ rest)

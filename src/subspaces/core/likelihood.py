@@ -29,6 +29,7 @@ import numpy as np
 from subspaces._types import Array
 from subspaces.core.rows import ClusterView
 from subspaces.runtime.serialise import serialisable
+from subspaces.subspace import weighted_sum
 
 Views = Sequence[ClusterView]
 
@@ -44,15 +45,18 @@ SCALE_TOLERANCE, MOST_STEPS = 1e-9, 100
 @serialisable
 @dataclass(frozen=True)
 class Data:
-    """Number of all rows, their rank, and their mean variance per direction, for likelihoods."""
+    """Weight of all rows, their rank, and their mean variance per direction, for likelihoods.
 
-    n_samples: int
+    n_samples: the number of rows if all count one.
+    """
+
+    n_samples: float
     rank: int
     mean_variance: float
 
 
 def of_members(views: Views, data: Data) -> Data:
-    """Return the data with the number of members of all clusters as the number of rows.
+    """Return the data with the weight of the members of all clusters as that of the rows.
 
     Rows in no cluster have no part in the clusters' shares.
     """
@@ -65,9 +69,14 @@ def pooled_variance(views: Views, data: Data) -> float:
 
     A cluster with a mean has ``n_k - 1`` in place of ``n_k``. It is a divisor: see `as_divisor`.
     """
-    energy = sum(float(view.squared_residual[view.members].sum()) for view in views)
-    freedom = sum((view.size - view.affine) * (data.rank - view.n_components) for view in views)
-    return as_divisor(energy / max(freedom, 1), data)
+    energy = sum(weighted_sum(view.squared_residual[view.members], view.weights) for view in views)
+    freedom = sum((view.size - view.spent) * (data.rank - view.n_components) for view in views)
+    return as_divisor(energy / positive(freedom), data)
+
+
+def positive(freedom: float) -> float:
+    """Return degrees of freedom to divide by: 1 if there are none."""
+    return freedom if freedom > 0.0 else 1.0
 
 
 def as_divisor(variance: float, data: Data) -> float:
@@ -79,7 +88,25 @@ def robust_variance(views: Views, data: Data) -> float:
     """`pooled_variance`, but at most twice what the median squared residual of a member says."""
     own = np.concatenate([view.squared_residual[view.members] for view in views])
     freedom = max(data.rank - min(view.n_components for view in views), 1)
-    return min(pooled_variance(views, data), capped_variance(float(np.median(own)), freedom, data))
+    middle = median(own, weights_of(views))
+    return min(pooled_variance(views, data), capped_variance(middle, freedom, data))
+
+
+def weights_of(views: Views) -> Array | None:
+    """Return the weights of the members, cluster by cluster, (n,); None if all count one."""
+    found = [view.weights for view in views if view.weights is not None]
+    return np.concatenate(found) if found else None
+
+
+def median(values: Array, weights: Array | None) -> float:
+    """Return the median of values (n,), each counted as often as its weight says."""
+    if weights is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    below = np.cumsum(weights[order])
+    middle = np.searchsorted(below, 0.5 * below[-1], side="left")
+    following = np.searchsorted(below, 0.5 * below[-1], side="right")
+    return float(np.mean(values[order[[middle, min(following, len(order) - 1)]]]))
 
 
 def capped_variance(median: float, freedom: int, data: Data) -> float:
@@ -100,7 +127,7 @@ def t_likelihood(views: Views, data: Data) -> float:
     for view in views:
         log_scale, distance = gaussian_without(view, data, variance)
         tails = 0.5 * (data.rank + T_DEGREES) * np.log1p(distance / T_DEGREES)
-        total += float(np.sum(log_scale + tails))
+        total += weighted_sum(log_scale + tails, view.weights)
     return total
 
 
@@ -113,7 +140,8 @@ def student_costs(views: Views, data: Data) -> Array:
     moments; c, one number for all rows, turns them into the scale of a t: 1/3 where the rows are
     drawn from a t, near 1 where they are Gaussian. c has the greatest likelihood, found by EM.
     """
-    (costs, log_scale, distance), data = np.zeros((3, data.n_samples)), of_members(views, data)
+    n = len(views[0].squared_residual)
+    (costs, log_scale, distance), data = np.zeros((3, n)), of_members(views, data)
     members = np.sort(np.concatenate([view.members for view in views]))
     variance = pooled_variance(views, data)
     for view in views:
@@ -150,7 +178,7 @@ def classification_likelihood(views: Views, data: Data) -> float:
     total = 0.0
     for view in views:
         log_scale, distance = _gaussian_of_members(view, data, variance)
-        total += float(np.sum((log_scale + 0.5 * distance)[view.members]))
+        total += weighted_sum((log_scale + 0.5 * distance)[view.members], view.weights)
     return total
 
 
@@ -160,10 +188,10 @@ def gaussian_without(view: ClusterView, data: Data, variance: float) -> tuple[Ar
     The density is the Gaussian of the cluster's other members; n: members of the cluster.
     """
     rest = view.leave_one_out
-    size = max(view.size - 1, 1)
-    return gaussian(
-        rest.eigenvalues / size, rest.energies, rest.squared_error, size, data, variance
-    )
+    size = np.asarray(view.size - view.copy)
+    size = np.where(size > 0.0, size, view.copy)  # a sample that is alone
+    variances = rest.eigenvalues / size.reshape(-1, 1)
+    return gaussian(variances, rest.energies, rest.squared_error, size, data, variance)
 
 
 def _gaussian_of_members(view: ClusterView, data: Data, variance: float) -> tuple[Array, Array]:
@@ -180,7 +208,7 @@ def gaussian(
     variances: Array,
     energies: Array,
     squared_residual: Array,
-    size: float,
+    size: Array | float,
     data: Data,
     noise: float,
 ) -> tuple[Array, Array]:

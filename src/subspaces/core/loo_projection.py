@@ -8,8 +8,8 @@ distance from the span of those B_r,
 
 and an outsider's its squared distance from the span of V. If ``s_r < q_rr`` the row alone made that
 direction, and gets no credit for it. Unlike the influence this never repels ("When the influence
-repels", https://subspaces.readthedocs.io). A mean is refitted without the row as in `secular.py`:
-all of this with ``sqrt(f) x`` for x, and the cost f times as large.
+repels", https://subspaces.readthedocs.io). A mean is refitted without the row, and weights count,
+as in `secular.py`: all of this with ``sqrt(f u) x`` for x, and the cost ``f/u`` times as large.
 
 ==========  ============  ============  ================================================
 symbol      name          shape         meaning
@@ -25,7 +25,7 @@ q_rs        shared        (n, R, R)     ||x||^2 over the supports of both v_r an
 import numpy as np
 
 from subspaces._types import Array
-from subspaces.core.secular import refit_factor
+from subspaces.core.secular import removal
 
 
 def projection_errors(
@@ -49,30 +49,43 @@ def projection_errors(
 
 
 def dense_errors(
-    squared_norm: Array, scores: Array, spectrum: Array, affine: bool = False
+    squared_norm: Array,
+    scores: Array,
+    spectrum: Array,
+    affine: bool = False,
+    weights: Array | None = None,
 ) -> Array:
-    """`projection_errors` (n,) for orthonormal axes; affine: whether rows are from their mean."""
+    """`projection_errors` (n,) for orthonormal axes; affine: whether rows are from their mean.
+
+    weights (n,): the rows are times the root of their weight, None if all count one.
+    """
     n, r = scores.shape
-    f = refit_factor(n, affine)
-    if np.isinf(f):
+    before, after = removal(n, affine, weights)
+    if np.isinf(after).any():
         return np.full(n, np.inf)
-    scores, squared_norm = np.sqrt(f) * scores, f * squared_norm
+    scores, squared_norm = np.sqrt(before)[:, None] * scores, before * squared_norm
     cross = np.broadcast_to(scores[:, :, None], (n, r, r))
     shared = np.broadcast_to(squared_norm[:, None, None], (n, r, r))
-    return f * projection_errors(squared_norm, scores, spectrum, np.eye(r), cross, shared)
+    return after * projection_errors(squared_norm, scores, spectrum, np.eye(r), cross, shared)
 
 
-def sparse_errors(rows: Array, basis: Array, spectrum: Array, affine: bool = False) -> Array:
-    """`projection_errors` (n,) for sparse loadings (p, R); rows: from their mean if affine."""
+def sparse_errors(
+    rows: Array,
+    basis: Array,
+    spectrum: Array,
+    affine: bool = False,
+    weights: Array | None = None,
+) -> Array:
+    """`projection_errors` (n,) for sparse loadings (p, R); the rest as in `dense_errors`."""
     support = (basis != 0.0).astype(rows.dtype)
     r = basis.shape[1]
-    f = refit_factor(len(rows), affine)
-    if np.isinf(f):
+    before, after = removal(len(rows), affine, weights)
+    if np.isinf(after).any():
         return np.full(len(rows), np.inf)
-    rows = np.sqrt(f) * rows
+    rows = np.sqrt(before)[:, None] * rows
     cross = np.stack([rows @ (basis * support[:, [t]]) for t in range(r)], axis=2)
     squared = rows**2
     shared = np.stack([squared @ (support * support[:, [t]]) for t in range(r)], axis=2)
-    return f * projection_errors(
+    return after * projection_errors(
         squared.sum(axis=1), rows @ basis, spectrum, basis.T @ basis, cross, shared
     )

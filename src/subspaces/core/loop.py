@@ -22,7 +22,7 @@ import numpy as np
 
 from subspaces._types import Array, Labels, StopReason
 from subspaces.core import partition
-from subspaces.core.criteria import costs, own_costs
+from subspaces.core.criteria import costs, objective, own_costs
 from subspaces.core.partition import Draw
 from subspaces.core.problem import Problem, degenerate, view_clusters
 from subspaces.core.rows import ClusterView
@@ -52,9 +52,9 @@ class Assignment:
     """The next label of every row, and the objective of the partition that was scored.
 
     labels (n,): the cluster of least cost of every row; objective: the rows' costs under their own
-    clusters, summed; iteration_cost: what partitions within one run are compared by, lowest is
-    best, as a rule the objective; moved: how many rows leave their cluster; subspaces: those that
-    the objective was computed with, None if the labels determine them.
+    clusters, summed by weight; iteration_cost: what partitions within one run are compared by,
+    lowest is best, as a rule the objective; moved: how many rows leave their cluster; subspaces:
+    those that the objective was computed with, None if the labels determine them.
     """
 
     labels: Any
@@ -255,7 +255,8 @@ def objective_of(problem: Problem, labels: Labels, known: Sequence[ClusterView] 
     views = view_clusters(problem, labels, known)
     if degenerate(problem, views):
         return np.inf
-    return float(own_costs(costs(problem.criterion, views, problem.data), labels).sum())
+    matrix = costs(problem.criterion, views, problem.data)
+    return objective(matrix, labels, problem.rows.weights)
 
 
 def _promising_moves(matrix: Array, labels: Labels) -> list[tuple[int, int]]:

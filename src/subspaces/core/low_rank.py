@@ -37,8 +37,12 @@ class Coordinates:
         return Subspace(centre, self.axes @ subspace.basis, subspace.spectrum)
 
 
-def in_few_coordinates(matrix: Array, affine: bool) -> Coordinates | None:
+def in_few_coordinates(
+    matrix: Array, affine: bool, weights: Array | None = None
+) -> Coordinates | None:
     """Return rows (n, p) in the few directions that they span; None if they span many.
+
+    weights (n,): of the rows, whose mean is the origin if affine.
 
     The directions are those of some rows, drawn with a fixed seed. What any other row has beyond
     them has to be rounding.
@@ -49,7 +53,7 @@ def in_few_coordinates(matrix: Array, affine: bool) -> Coordinates | None:
     most = min(len(some), p) // 2
     if rank_of(np.linalg.eigvalsh(some @ some.T)[::-1], max(n, p)) > most:
         return None
-    origin = centre_of(matrix, affine)
+    origin = centre_of(matrix, affine, weights)
     rows = matrix - origin
     axes = principal_axes(rows[drawn]).basis
     if axes.shape[1] > most:  # inner products do not see directions below their rounding

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from subspaces._types import Array, Codes, Indices, Labels, Mask
 from subspaces.runtime.threads import cached_property
-from subspaces.subspace import centre_of
+from subspaces.subspace import centre_of, weighted_sum
 
 # A cluster whose R-th eigenvalue per member is below this share of that of all rows does not span R
 # axes.
@@ -65,6 +65,17 @@ class Partition:
         """The weight of each cluster, (K,): the number of its rows if all count one."""
         return np.bincount(self.counted + 1, self.weights, self.n_clusters + 1)[1:]
 
+    @property
+    def in_order(self) -> Array | None:
+        """The weights of the rows of each cluster, cluster by cluster; None if all count one."""
+        order = np.argsort(self.counted, kind="stable")[np.count_nonzero(~self.is_counted) :]
+        return None if self.weights is None else self.weights[order]
+
+    @property
+    def counts(self) -> Array | None:
+        """The weights of the rows that are counted; None if all count one."""
+        return None if self.weights is None else self.weights[self.is_counted]
+
     @cached_property
     def row_weights(self) -> Array:
         """What each row counts, (n,): its weight, or 0 if it is in no cluster."""
@@ -91,6 +102,11 @@ class Partition:
             means[k] = centre_of(rows[own], True, self.row_weights[own])
         return means
 
+    def sums(self, values: Array) -> list[float]:
+        """The values (n,) of the rows of each cluster, summed by weight: K numbers."""
+        parts = [self.subset(self.members(k)) for k in range(self.n_clusters)]
+        return [weighted_sum(values[self.members(k)], part.weights) for k, part in enumerate(parts)]
+
     def of_own(self, values: NDArray[Any], otherwise: float = 0.0) -> NDArray[Any]:
         """The value (K,) of each row's cluster, (n,), or ``otherwise`` for a row in none."""
         return np.append(values, np.asarray(otherwise, values.dtype))[self.counted]
@@ -104,6 +120,20 @@ class Partition:
         """The partition of some of the rows, into the same clusters."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, labels=self.labels[rows], weights=weights)
+
+
+def unit_of(weights: Array | None) -> float:
+    """Return what one row counts on average, at most 1: the weight that a mean uses up.
+
+    It is 1 if weights are numbers of equal rows, and keeps degrees of freedom positive if all are
+    small. Rows of weight 0 are not there.
+    """
+    return 1.0 if weights is None else min(float(weights[weights > 0.0].mean()), 1.0)
+
+
+def as_divisors(sizes: NDArray[Any]) -> Array:
+    """Return sizes (K,) to divide by: 1 for an empty cluster."""
+    return np.where(sizes > 0, sizes, 1.0)
 
 
 def smallest_size(n_components: int) -> int:

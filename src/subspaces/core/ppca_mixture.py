@@ -46,7 +46,7 @@ class Setting:
     """The rows and settings that all EM steps share.
 
     rows (n, l) = (matrix - origin) @ rotation, of n_features variables; rotation None for l = p;
-    floor: the least variance.
+    floor: the least variance; weights (n,): of the rows, None if all count one.
     """
 
     rows: Array
@@ -56,6 +56,7 @@ class Setting:
     affine: bool
     shared_noise: bool
     floor: float
+    weights: Array | None = None
 
     @property
     def n_features(self) -> int:
@@ -98,34 +99,48 @@ class Mixture:
         return np.argmax(self.responsibilities, axis=1)
 
 
-def pose(matrix: Array, dimensions: Sequence[int], *, affine: bool, shared_noise: bool) -> Setting:
+def pose(
+    matrix: Array,
+    dimensions: Sequence[int],
+    *,
+    affine: bool,
+    shared_noise: bool,
+    weights: Array | None = None,
+) -> Setting:
     """Return the setting of a fit: rows centred if affine, and rotated to (n, n) if p > n."""
     n, p = matrix.shape
-    origin = matrix.mean(axis=0) if affine else np.zeros(p)
+    origin = np.average(matrix, 0, weights) if affine else np.zeros(p)
     rows = matrix - origin
-    floor = NOISE_FLOOR * max(float(np.mean(rows**2)), np.finfo(float).tiny / NOISE_FLOOR)
+    mean_square = np.mean(rows**2) if weights is None else np.average(rows**2, 0, weights).mean()
+    floor = NOISE_FLOOR * max(float(mean_square), np.finfo(float).tiny / NOISE_FLOOR)
     rotation = None
     if p > n:
         rotation = np.ascontiguousarray(linalg.svd(rows, full_matrices=False)[2].T)
         rows = rows @ rotation
-    return Setting(rows, origin, rotation, tuple(dimensions), affine, shared_noise, floor)
+    return Setting(rows, origin, rotation, tuple(dimensions), affine, shared_noise, floor, weights)
 
 
 def refine_labels(
-    matrix: Array, starts: Sequence[Labels], dimensions: Sequence[int], affine: bool
+    matrix: Array,
+    starts: Sequence[Labels],
+    dimensions: Sequence[int],
+    affine: bool,
+    weights: Array | None = None,
 ) -> Labels:
     """Return the labels (n,) of the likeliest mixture, by EM with shared noise from each start.
 
-    A row with the label -1 in the first start keeps it, and has no part in the mixtures.
+    weights (n,): of the rows, None if all count one. A row with the label -1 in the first start
+    keeps it, and has no part in the mixtures.
     """
     kept = starts[0] >= 0
     if not kept.all():
-        found = np.full(len(matrix), -1)
-        found[kept] = refine_labels(matrix[kept], [y[kept] for y in starts], dimensions, affine)
+        found, own = np.full(len(matrix), -1), None if weights is None else weights[kept]
+        firsts = [y[kept] for y in starts]
+        found[kept] = refine_labels(matrix[kept], firsts, dimensions, affine, own)
         return found
-    setting = pose(matrix, dimensions, affine=affine, shared_noise=True)
+    setting = pose(matrix, dimensions, affine=affine, shared_noise=True, weights=weights)
     first = [Partition(labels, len(dimensions)).indicator for labels in starts]
-    begun = [em.begin("labels", first_state(setting, each)) for each in first]
+    begun = [em.begin("labels", first_state(setting, each), weights) for each in first]
     runs = em.search(begun, lambda state: step(setting, state), 300, RISE_PER_ROW)
     likeliest = max(runs, key=lambda run: run.log_likelihood)
     return np.argmax(likeliest.state.log_joint, axis=1)
@@ -180,7 +195,11 @@ def first_state(setting: Setting, responsibilities: Array) -> State:
 
 def maximise(setting: Setting, responsibilities: Array) -> PPCAMixture:
     """Return the likeliest parameters for given responsibilities (n, K)."""
-    weights = np.maximum(responsibilities.sum(axis=0), NOTHING)
+    total = float(len(setting.rows))
+    if setting.weights is not None:
+        total = float(setting.weights.sum())
+        responsibilities = responsibilities * setting.weights[:, None]
+    weights = np.maximum(responsibilities.sum(axis=0), NOTHING * total / len(setting.rows))
     fits = [
         _weighted_axes(setting.rows, responsibilities[:, k] / weights[k], r, setting.affine)
         for k, r in enumerate(setting.dimensions)
@@ -188,7 +207,7 @@ def maximise(setting: Setting, responsibilities: Array) -> PPCAMixture:
     centres, values, bases, left = zip(*fits, strict=True)
     noise = _noise(setting, weights, values, left)
     return PPCAMixture(
-        weights / len(setting.rows),
+        weights / total,
         np.array(centres),
         bases,
         tuple(np.maximum(v, s) for v, s in zip(values, noise, strict=True)),

@@ -61,8 +61,8 @@ class Problem:
 
     @cached_property
     def data(self) -> Data:
-        """Number, rank and mean variance per direction of all rows, for likelihoods."""
-        n, rank = len(self.rows.squared_norms), self.rows.rank
+        """Weight, rank and mean variance per direction of all rows, for likelihoods."""
+        n, rank = self.rows.total, self.rows.rank
         return Data(n, rank, self.rows.energy / (n * max(rank, 1)))
 
     @cached_property
@@ -75,7 +75,7 @@ class Problem:
         found = self.rows.leading(max(*self.dimensions, 1))
         whole = np.zeros(max(self.dimensions) + 2)
         whole[1 : len(found) + 1] = found
-        return DEGENERATE * whole[list(self.dimensions)] / len(self.rows.squared_norms)
+        return DEGENERATE * whole[list(self.dimensions)] / self.rows.total
 
     def subset(self, indices: Indices) -> "Problem":
         """Return the same problem for the rows at ``indices`` only."""

@@ -30,10 +30,10 @@ from subspaces.core.eigenvalues import (
     rank_of,
     smaller_scatter,
 )
-from subspaces.core.partition import angular_closeness
-from subspaces.core.secular import Downdate, downdate
+from subspaces.core.partition import angular_closeness, unit_of
+from subspaces.core.secular import Downdate, copy_of, downdate
 from subspaces.runtime.threads import cached_property
-from subspaces.subspace import centre_of
+from subspaces.subspace import by_weight, centre_of, weighted_sum
 
 # ||x||^2 - sum d^2 keeps ten digits down to this share of ||x||^2; below, the residual itself is
 # formed where the rows are at hand.
@@ -51,7 +51,8 @@ class ClusterView:
 
     members (m,): places of the members among the rows; eigenvalues (l,) of their scatter; scores
     (n, R) and squared_residual (n,) of all rows; coordinates (m, l) of the members along all their
-    axes; affine: whether everything is measured from the members' mean.
+    axes, times the root of their weight; affine: whether everything is measured from the members'
+    mean; weights (m,): of the members, None if all count one.
     """
 
     members: Indices
@@ -60,11 +61,22 @@ class ClusterView:
     squared_residual: Array
     coordinates: Array
     affine: bool
+    weights: Array | None
 
     @property
-    def size(self) -> int:
-        """Number of members."""
-        return len(self.members)
+    def size(self) -> float:
+        """Weight of the members: their number if all count one."""
+        return len(self.members) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def spent(self) -> float:
+        """Weight that the mean has used up: that of one sample, 0 without a mean."""
+        return self.affine * unit_of(self.weights) if len(self.members) else float(self.affine)
+
+    @property
+    def copy(self) -> Array | float:
+        """How much of each member is left out, (m,), or 1."""
+        return 1.0 if self.weights is None else copy_of(self.weights)
 
     @property
     def n_components(self) -> int:
@@ -85,17 +97,27 @@ class ClusterView:
     @cached_property
     def leave_one_out(self) -> Downdate:
         """Eigenvalues, energies and error of each member under the PCA of the others."""
-        return downdate(self.coordinates, self.eigenvalues, self.n_components, self.affine)
+        numbers = self.n_components, self.affine, self.weights
+        return downdate(self.coordinates, self.eigenvalues, *numbers)
 
     def projection_errors(self) -> Array:
         """Squared residual of each member by `loo_projection`, (m,): axes down-dated by it."""
         scores = self.scores[self.members]
         squared_norm = self.squared_residual[self.members] + np.sum(scores**2, axis=1)
-        return loo_projection.dense_errors(squared_norm, scores, self.spectrum, self.affine)
+        if self.weights is not None:
+            scores, squared_norm = by_weight(scores, self.weights), self.weights * squared_norm
+        return loo_projection.dense_errors(
+            squared_norm, scores, self.spectrum, self.affine, self.weights
+        )
 
 
 class Rows(ABC):
-    """Interface of the two forms of rows: norms, inner products, spectrum and PCA of members."""
+    """Interface of the two forms of rows: norms, inner products, spectrum and PCA of members.
+
+    weights (n,): what each row counts, None if all count one.
+    """
+
+    weights: Array | None
 
     @property
     @abstractmethod
@@ -106,6 +128,11 @@ class Rows(ABC):
     @abstractmethod
     def squared_norms(self) -> Array:
         """Squared length of each row, (n,)."""
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows: their number if all count one."""
+        return len(self.squared_norms) if self.weights is None else float(self.weights.sum())
 
     @property
     @abstractmethod
@@ -128,7 +155,18 @@ class Rows(ABC):
 
     @abstractmethod
     def subset(self, indices: Indices) -> "Rows":
-        """Return the rows at ``indices`` only."""
+        """Return the rows at ``indices`` only, drawn by weight, so that all of them count one."""
+
+    def shares(self, among: Indices | slice = slice(None)) -> Array | None:
+        """Probabilities by which some of the rows are drawn, by weight; None if all are equal."""
+        if self.weights is None:
+            return None
+        found = self.weights[among]
+        return found / found.sum()
+
+    def weights_of(self, members: Indices) -> Array | None:
+        """What rows ``members`` (m,) count, (m,); None if all rows count one."""
+        return None if self.weights is None else self.weights[members]
 
     @abstractmethod
     def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
@@ -165,6 +203,7 @@ class DenseRows(Rows):
     """Rows as a matrix (n, p)."""
 
     matrix: Array
+    weights: Array | None = None
 
     @property
     def nbytes(self) -> int:
@@ -184,7 +223,8 @@ class DenseRows(Rows):
     @cached_property
     def spectrum(self) -> Array:
         """Positive eigenvalues of the scatter matrix of all rows, largest first, (rank,)."""
-        return positive_eigenpairs(smaller_scatter(self.matrix), len(self.matrix))[0]
+        rows = by_weight(self.matrix, self.weights)
+        return positive_eigenpairs(smaller_scatter(rows), len(rows))[0]
 
     @property
     def coordinates(self) -> Array:
@@ -201,9 +241,11 @@ class DenseRows(Rows):
 
     def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
         """Return the PCA of rows ``members`` (m,), from the smaller of X X^T and X^T X."""
-        centre = self.matrix[members].mean(axis=0) if affine else None
-        own = self.matrix[members] if centre is None else self.matrix[members] - centre
+        own, weights = self.matrix[members], self.weights_of(members)
+        centre = np.asarray(np.average(own, 0, weights), own.dtype) if affine else None
+        own = by_weight(own if centre is None else own - centre, weights)
         values, vectors = positive_eigenpairs(smaller_scatter(own), max(own.shape))
+        basis: Array
         if len(own) < own.shape[1]:
             coordinates = vectors * np.sqrt(values)
             basis = own.T @ (vectors[:, :n_components] / np.sqrt(values[:n_components]))
@@ -211,7 +253,7 @@ class DenseRows(Rows):
             coordinates = own @ vectors
             basis = vectors[:, :n_components]
         scores, residual = self._project(centre, basis)
-        return ClusterView(members, values, scores, residual, coordinates, affine)
+        return ClusterView(members, values, scores, residual, coordinates, affine, weights)
 
     def residuals(self, subsets: Indices, n_components: int, affine: bool) -> Array:
         """Squared residuals of all rows from the PCA of each subset, all at once: (b, n)."""
@@ -248,12 +290,13 @@ class DenseRows(Rows):
 class GramRows(Rows):
     """Rows known by their inner products (n, n) alone.
 
-    eigenvalues, known_rank: of the inner products, where they are known already.
+    eigenvalues, known_rank: of the inner products, by weight, where they are known already.
     """
 
     gram: Array
     eigenvalues: Array | None = None
     known_rank: int | None = None
+    weights: Array | None = None
 
     @property
     def nbytes(self) -> int:
@@ -279,7 +322,7 @@ class GramRows(Rows):
     def spectrum(self) -> Array:
         """Positive eigenvalues of the scatter matrix of all rows, largest first, (rank,)."""
         values = self.eigenvalues
-        values = np.linalg.eigvalsh(self.gram)[::-1] if values is None else values
+        values = np.linalg.eigvalsh(self._by_weight)[::-1] if values is None else values
         return values[: rank_of(values, len(self.gram))]
 
     @cached_property
@@ -292,13 +335,18 @@ class GramRows(Rows):
     @property
     def energy(self) -> float:
         """Sum of the rows' squared lengths, which is the sum of `spectrum`."""
-        return super().energy if self.decomposed else float(self.squared_norms.sum())
+        return super().energy if self.decomposed else weighted_sum(self.squared_norms, self.weights)
 
     def leading(self, count: int) -> Array:
         """The ``count`` largest eigenvalues, descending; approximate if not ``decomposed``."""
         if self.decomposed:
             return super().leading(count)
-        return leading_eigenvalues(self.gram, min(count, self.rank))
+        return leading_eigenvalues(self._by_weight, min(count, self.rank))
+
+    @property
+    def _by_weight(self) -> Array:
+        """Inner products of the rows times the root of their weight, (n, n)."""
+        return self.gram if self.weights is None else _by_both(self.gram, self.weights)
 
     @cached_property
     def coordinates(self) -> Array:
@@ -316,17 +364,20 @@ class GramRows(Rows):
     def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
         """Return the PCA of rows ``members`` (m,), from their block of the inner products."""
         block, squared = self.gram[:, members], self.squared_norms
+        weights = self.weights_of(members)
         if affine:
             # <x_i - m, x_j - m> from the means of the members' inner products
-            mean = block.mean(axis=1, keepdims=True)
-            total = float(mean[members].mean())
+            mean = np.average(block, 1, weights, keepdims=True)
+            total = float(np.average(mean[members, 0], weights=weights))
             block = block - mean - mean[members].T + total
             squared = squared - 2.0 * mean[:, 0] + total
-        values, vectors = positive_eigenpairs(block[members], len(members))
-        scores = block @ (vectors[:, :n_components] / np.sqrt(values[:n_components]))
+        own = block[members] if weights is None else _by_both(block[members], weights)
+        values, vectors = positive_eigenpairs(own, len(members))
+        leading = by_weight(vectors[:, :n_components], weights) / np.sqrt(values[:n_components])
+        scores = block @ leading
         residual = np.maximum(squared - np.einsum("ij,ij->i", scores, scores), 0.0)
         coordinates = vectors * np.sqrt(values)
-        return ClusterView(members, values, scores, residual, coordinates, affine)
+        return ClusterView(members, values, scores, residual, coordinates, affine, weights)
 
     def residuals(self, subsets: Indices, n_components: int, affine: bool) -> Array:
         """Squared residuals of all rows from the PCA of each subset, all at once: (b, n)."""
@@ -341,6 +392,12 @@ class GramRows(Rows):
         own = np.take_along_axis(blocks, subsets[:, None, :], axis=2)
         scores = np.swapaxes(_leading_weights(own, n_components), 1, 2) @ blocks
         return np.maximum(squared - np.einsum("brn,brn->bn", scores, scores), 0.0)
+
+
+def _by_both(products: Array, weights: Array) -> Array:
+    """Return inner products (m, m) of rows times the root of their weight (m,)."""
+    roots = np.sqrt(weights)
+    return roots[:, None] * products * roots
 
 
 def _leading_weights(products: Array, n_components: int) -> Array:
@@ -359,16 +416,23 @@ def _leading_weights(products: Array, n_components: int) -> Array:
     return vectors * scale[:, None, :]
 
 
-def centred_rows(X: Array, affine: bool, n_clusters: int, *, sparse: bool = False) -> Rows:
+def centred_rows(
+    X: Array,
+    affine: bool,
+    n_clusters: int,
+    weights: Array | None = None,
+    *,
+    sparse: bool = False,
+) -> Rows:
     """Return X (n, p), less its mean if affine, as `Rows`: a matrix or its inner products.
 
     The cheaper of the two to fit is taken; for sparse loadings it is the matrix.
     """
-    centred = X - centre_of(X, True) if affine else X
-    return DenseRows(centred) if sparse else choose_rows(centred, n_clusters)
+    centred = X - centre_of(X, True, weights) if affine else X
+    return DenseRows(centred, weights) if sparse else choose_rows(centred, n_clusters, weights)
 
 
-def choose_rows(matrix: Array, n_clusters: int) -> Rows:
+def choose_rows(matrix: Array, n_clusters: int, weights: Array | None = None) -> Rows:
     """Return `DenseRows` or `GramRows` of a matrix (n, p), whichever is cheaper to fit.
 
     Inner products are cheaper where n < p K. Rows of low rank become `DenseRows` in as many
@@ -376,11 +440,11 @@ def choose_rows(matrix: Array, n_clusters: int) -> Rows:
     """
     n, p = matrix.shape
     if n >= p * n_clusters:
-        return DenseRows(matrix)
-    known = _known_of_scatter(matrix) if p < n else (None, None)
-    rows = GramRows(matrix @ matrix.T, *known)
+        return DenseRows(matrix, weights)
+    known = _known_of_scatter(by_weight(matrix, weights)) if p < n else (None, None)
+    rows = GramRows(matrix @ matrix.T, *known, weights)
     rank = rank_of(rows.spectrum, max(n, p)) if rows.decomposed else rows.rank
-    return DenseRows(rows.coordinates[:, :rank]) if rank * n_clusters <= n else rows
+    return DenseRows(rows.coordinates[:, :rank], weights) if rank * n_clusters <= n else rows
 
 
 def _known_of_scatter(matrix: Array) -> tuple[Array | None, int | None]:

@@ -92,7 +92,7 @@ def search(
     reach: in nats per row. Each start has its own generator, and a run is compared with those
     before it only, so that the number of threads does not matter.
     """
-    n = len(problem.rows.squared_norms)
+    n, total = len(problem.rows.squared_norms), problem.rows.total
     n_threads = effective_n_jobs(plan.n_jobs)
     if plan.enough is not None and n * problem.rows.rank <= FEW_NUMBERS:
         n_threads = 1
@@ -100,7 +100,7 @@ def search(
     worker = Worker(
         problem, quiet, charge_of(starts) if plan.compared_by == "t_likelihood" else None
     )
-    slack = reach * n
+    slack = reach * total
     runs: list[Run] = []
     with one_blas_thread(), side_by_side(n_threads) as each:
         for wave in _waves(len(starts), plan.enough, n_threads):

@@ -14,15 +14,20 @@ coordinates
 
 a form in which the large terms cancel before they are squared, not after.
 
-Where the rows are centred on their own mean, that is refitted without row i, too. It moves by
+If the rows are centred on their own mean, that is refitted without row i, too. It moves by
 ``-y_i/(n - 1)``, so the row is ``n/(n - 1) y_i`` away from it, and what the scatter loses is
 ``n/(n - 1) y_i y_i^T``: everything above with ``sqrt(f) y_i`` for ``y_i``, ``f = n/(n - 1)``, and
 lengths from the mean without the row ``sqrt(f)`` times as large again.
 
+A row of weight w counts as w equal rows. One copy is left out, ``u = min(w, 1)``, so that a weight
+below 1 goes as a whole. The scatter loses ``f u y_i y_i^T`` with ``f = W/(W - u)``, W the sum of
+the weights, or ``f = 1`` without a mean: everything above with ``sqrt(f u) y_i`` for ``y_i``, and
+energies and error ``f/u`` times as large.
+
 ==============  ===============  ========  ==============================================
 symbol          name             shape     meaning
 ==============  ===============  ========  ==============================================
-y               coordinates      (n, L)    rows in their principal axes
+y sqrt(w)       coordinates      (n, L)    rows in their principal axes, by their weights
 lambda          eigenvalues      (L,)      of the scatter matrix, positive, descending
 mu              eigenvalues      (n, R)    the R largest without row i
 e               energies         (n, R)    squared length of row i along each new axis
@@ -77,24 +82,52 @@ def refit_factor(n_rows: int, affine: bool) -> float:
     return n_rows / (n_rows - 1) if n_rows > 1 else np.inf
 
 
+def removal(n_rows: int, affine: bool, weights: Array | None = None) -> tuple[Array, Array]:
+    """Return ``f u/w`` and ``f/u``, (n,): what a squared row is multiplied by, before and after.
+
+    weights (n,): positive, None if all rows count one. Infinite for a row without which there is
+    no mean.
+    """
+    if weights is None:
+        f = np.full(n_rows, refit_factor(n_rows, affine))
+        return f, f
+    copy, total = copy_of(weights), float(weights.sum())
+    with np.errstate(divide="ignore"):
+        f = total / np.maximum(total - copy, 0.0) if affine else np.ones(n_rows)
+    return f * (copy / weights), f / copy
+
+
+def copy_of(weights: Array) -> Array:
+    """``u = min(w, 1)``, (n,): as much of each row as is left out, one copy or all of it."""
+    return np.minimum(weights, 1.0)
+
+
 def downdate(
-    coordinates: Array, eigenvalues: Array, n_components: int, affine: bool = False
+    coordinates: Array,
+    eigenvalues: Array,
+    n_components: int,
+    affine: bool = False,
+    weights: Array | None = None,
 ) -> Downdate:
     """Return the PCA without each row in turn, and that row's energies and error under it.
 
     coordinates (n, L), eigenvalues (L,): of all rows in their principal axes. affine: whether the
-    rows are centred on their mean, which then is refitted without the row. Without a row of
-    leverage one the last axis is lost: its eigenvalue, and the row's energy along it, are zero.
+    rows are centred on their mean, which then is refitted without the row. weights (n,): positive,
+    None if all rows count one; the coordinates are those of rows times the root of their weight.
+    Without a row of leverage one the last axis is lost: its eigenvalue, and the row's energy along
+    it, are zero.
     """
-    n = len(coordinates)
-    if not affine:
+    if weights is None and not affine:
         return _downdate(coordinates, eigenvalues, n_components)
-    if n < 2:
-        nothing = np.zeros((n, n_components))
-        return Downdate(nothing, nothing, np.full(n, np.inf))
-    f = refit_factor(n, affine)
-    found = _downdate(np.sqrt(f) * coordinates, eigenvalues, n_components)
-    return Downdate(found.eigenvalues, f * found.energies, f * found.squared_error)
+    before, after = removal(len(coordinates), affine, weights)
+    alone = np.isinf(after)
+    before, after = np.where(alone, 1.0, before), np.where(alone, 0.0, after)
+    found = _downdate(np.sqrt(before)[:, None] * coordinates, eigenvalues, n_components)
+    return Downdate(
+        np.where(alone[:, None], 0.0, found.eigenvalues),
+        after[:, None] * found.energies,
+        np.where(alone, np.inf, after * found.squared_error),
+    )
 
 
 def _downdate(coordinates: Array, eigenvalues: Array, n_components: int) -> Downdate:

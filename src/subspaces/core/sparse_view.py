@@ -23,7 +23,7 @@ from subspaces.core.influence import squared_influence_oblique
 from subspaces.core.rows import ClusterView, DenseRows, Rows
 from subspaces.core.sparse_loadings import Sparsity, captured_energy, sparse_loadings
 from subspaces.runtime.threads import cached_property
-from subspaces.subspace import inverse_overlap
+from subspaces.subspace import by_weight, inverse_overlap, weighted_sum
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,10 @@ class SparseView(ClusterView):
 
     def projection_errors(self) -> Array:
         """Squared residual of each member by `loo_projection`, (m,): loadings down-dated by it."""
-        centred = self.matrix[self.members] - self.centre
-        return loo_projection.sparse_errors(centred, self.basis, self.spectrum, self.affine)
+        centred = by_weight(self.matrix[self.members] - self.centre, self.weights)
+        return loo_projection.sparse_errors(
+            centred, self.basis, self.spectrum, self.affine, self.weights
+        )
 
     def squared_norms_on(self, part: Array, variables: Indices) -> Array:
         """``||x - mu||^2`` of each row over ``variables``, (n,); part (n, q): the values there."""
@@ -85,8 +87,9 @@ def sparse_view(
     The iteration starts from the loadings of ``known`` if it is a `SparseView`.
     """
     start = known.basis if isinstance(known, SparseView) else None
-    own = _matrix_of(rows)[members]
-    own = own - own.mean(axis=0) if affine else own
+    own, weights = _matrix_of(rows)[members], rows.weights_of(members)
+    own = own - np.average(own, 0, weights) if affine else own
+    own = by_weight(own, weights)
     asked = n_components, sparsity.n_variables[cluster], sparsity.penalty, start
     return seen_through(sparse_loadings(own, *asked), rows, members, affine)
 
@@ -100,25 +103,33 @@ def _matrix_of(rows: Rows) -> Array:
 
 def seen_through(basis: Array, rows: Rows, members: Indices, affine: bool) -> SparseView:
     """Return the view of the cluster of rows ``members`` (m,) with loadings ``basis`` (p, R)."""
-    matrix, squared = _matrix_of(rows), rows.squared_norms
-    centre = matrix[members].mean(axis=0) if affine else np.zeros(matrix.shape[1])
+    matrix, squared, weights = _matrix_of(rows), rows.squared_norms, rows.weights_of(members)
+    centre = np.zeros(matrix.shape[1])
     if affine:
+        centre = np.average(matrix[members], 0, weights)
         squared = squared - 2.0 * (matrix @ centre) + centre @ centre
     used = np.flatnonzero(basis.any(axis=1))
     loaded = basis[used]
     scores = matrix[:, used] @ loaded - centre[used] @ loaded
     captured = captured_energy(scores, loaded.T @ loaded)
     residual = np.maximum(squared - captured, 0.0)
-    spectrum = np.sum(scores[members] ** 2, axis=0)
-    pca = members, spectrum, scores, residual, scores[members], affine
+    own = by_weight(scores[members], weights)
+    spectrum = np.sum(own**2, axis=0)
+    pca = members, spectrum, scores, residual, own, affine, weights
     return SparseView(*pca, basis, centre, matrix, captured)
 
 
-def influence_on(support: Mask, clusters: Sequence[ClusterView], labels: Labels | None) -> Array:
+def influence_on(
+    support: Mask,
+    clusters: Sequence[ClusterView],
+    labels: Labels | None,
+    copy: Array | None = None,
+) -> Array:
     """Squared influence ``||pi||^2`` of rows under sparse clusters, (n,) or (n, K).
 
     support (p,): mask of the variables that count; labels: the members' clusters, cluster by
-    cluster, for (n,) costs of members under their own; None for (n, K), all rows under all.
+    cluster, for (n,) costs of members under their own; None for (n, K), all rows under all; copy:
+    how much of each row leaves or joins, None for all of it.
     """
     views = _sparse_views(clusters)
     n_axes, variables = max(view.n_components for view in views), np.flatnonzero(support)
@@ -134,10 +145,10 @@ def influence_on(support: Mask, clusters: Sequence[ClusterView], labels: Labels 
         scores[:, k, own], spectra[k, own] = view.scores, view.spectrum
         overlap[k, own, own], inverse[k, own, own] = view.overlap, view.inverse
     if labels is None:
-        return squared_influence_oblique(scores, residual, spectra, overlap, False, inverse)
+        return squared_influence_oblique(scores, residual, spectra, overlap, False, inverse, copy)
     at = np.concatenate([view.members for view in views]), labels
     tables = spectra[labels], overlap[labels], True, inverse[labels]
-    return squared_influence_oblique(scores[at], residual[at], *tables)
+    return squared_influence_oblique(scores[at], residual[at], *tables, copy)
 
 
 def union_of_supports(clusters: Sequence[ClusterView]) -> Mask:
@@ -147,7 +158,9 @@ def union_of_supports(clusters: Sequence[ClusterView]) -> Mask:
 
 def energy_on_loadings(clusters: Sequence[ClusterView]) -> float:
     """Sum over all members of their squared projection on the sparse loadings of their cluster."""
-    return sum(float(view.captured[view.members].sum()) for view in _sparse_views(clusters))
+    return sum(
+        weighted_sum(view.captured[view.members], view.weights) for view in _sparse_views(clusters)
+    )
 
 
 def _sparse_views(clusters: Sequence[ClusterView]) -> list[SparseView]:

@@ -279,8 +279,8 @@ def enough_memory(blocks: ArrayBlocks) -> Iterator[None]:
         rows = blocks.block_rows or blocks.shape[0]
         smaller = max(rows * BYTES_A_NUMBER * blocks.shape[1] // 4 // 2**20, 1)
         raise MemoryError(
-            f"The device has no room for a block of {rows} rows. Use blocks of "
-            f"{max(rows // 4, 1)}: sklearn.set_config(working_memory={smaller})."
+            f"The device has too little memory for {rows} samples at once. Run "
+            f"sklearn.set_config(working_memory={smaller}) first."
         ) from error
 
 

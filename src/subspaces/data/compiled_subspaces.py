@@ -101,6 +101,8 @@ class SparseLoadings(CompiledSubspaces):
 
 def compiled_subspaces(problem: Problem) -> CompiledSubspaces | None:
     """Return the compiled subspaces of a problem; None if no compiled code can take it."""
+    if problem.rows.weights is not None:  # compiled code counts rows as one
+        return None
     if problem.sparsity is None:
         return _principal(problem)
     return _sparse(problem, problem.sparsity)

@@ -135,19 +135,21 @@ def _check(X: Array) -> None:
     if not isinstance(X, Array):
         raise ParameterTypeError(
             "X",
-            f"<X> is a Dask {type(X).__name__}. Use a Dask array, such as "
-            "X.to_dask_array(lengths=True) of a data frame.",
+            f"<X> is a Dask {type(X).__name__}. Convert it to a Dask array: "
+            "X.to_dask_array(lengths=True).",
         )
     check_shape(X.shape)
     if X.dtype.kind not in "fiub":
-        raise ParameterTypeError("X", f"<X> is of type {X.dtype}. Use real numbers.")
+        raise ParameterTypeError("X", f"<X> has type {X.dtype}. Convert it to real numbers.")
     if np.isnan(X.shape[0]):
-        raise ParameterError("X", "<X> has chunks of unknown length. Use X.compute_chunk_sizes().")
+        raise ParameterError(
+            "X", "<X> has chunks of unknown length. Call X.compute_chunk_sizes() first."
+        )
     if len(X.chunks[1]) != 1:
         raise ParameterError(
             "X",
-            f"<X> has {len(X.chunks[1])} chunks along its columns, but a row must be in one "
-            f"piece. Use X.rechunk({{{{0: 'auto', 1: -1}}}}).",
+            f"<X> is split into {len(X.chunks[1])} chunks along its columns. Join them: "
+            "X.rechunk({{0: 'auto', 1: -1}}).",
         )
 
 
@@ -197,8 +199,8 @@ def watched() -> Iterator[None]:
         if client is None or client.status == "running":
             raise
         raise RuntimeError(
-            "The Dask scheduler was lost, and with it the labels on its workers. Fit again with a "
-            "new client."
+            "The connection to the Dask scheduler was lost, and the labels with it. Fit again "
+            "with a new client."
         ) from error
 
 

@@ -27,8 +27,8 @@ def device_of(X: Data) -> AnyArray | None:
     if _is_cuda(X):
         raise ParameterTypeError(
             "X",
-            f"<X> is on the device {compat().device(X)}, and array API dispatch is off. Use "
-            "sklearn.set_config(array_api_dispatch=True).",
+            f"<X> is on the device {compat().device(X)}. Run "
+            "sklearn.set_config(array_api_dispatch=True) first.",
         )
     return None
 
@@ -43,15 +43,15 @@ def check_device(X: Data, fitted: AnyArray | None, method: str) -> None:
         return
     if _place(given) != _place(fitted):
         raise ValueError(
-            f"Inputs passed to {method}() must use the same namespace and the same device as those "
-            f"passed to fit(): fit had {_named(fitted)}, X is of {_named(given)}{_why(X)}. Use "
-            "move_to(X)"
+            f"Inputs passed to {method}() must use the same namespace and the same device as "
+            f"those passed to fit(): the model is on {_named(fitted)}, but X is on "
+            f"{_named(given)}{_why(X)}. Call model.move_to(X) first"
         )
     if given is not None and fitted is not None and given.dtype != fitted.dtype:
         raise ParameterError(
             "X",
-            f"<X> passed to {method}() has the type {given.dtype}, that of fit() "
-            f"{fitted.dtype}. Use X of type {fitted.dtype}.",
+            f"<X> is {given.dtype}, but the model was fitted to {fitted.dtype}. Convert X to "
+            f"{fitted.dtype}.",
         )
 
 
@@ -67,7 +67,7 @@ def _named(device: AnyArray | None) -> str:
 def _why(X: Data) -> str:
     """Return the part of a message that says why an array of another library counts as numpy's."""
     without = is_foreign(X) and not get_config()["array_api_dispatch"]
-    return ", as tensors are while array API dispatch is off" if without else ""
+    return " (array API dispatch is off)" if without else ""
 
 
 def moved_attributes(attributes: dict[str, Any], device: AnyArray | None) -> dict[str, Any]:

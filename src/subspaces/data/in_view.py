@@ -13,7 +13,7 @@ import numpy as np
 
 from subspaces._types import Array, Labels
 from subspaces.core import partition, which_run
-from subspaces.core.criteria import costs, own_costs
+from subspaces.core.criteria import costs, objective
 from subspaces.core.likelihood import classification_likelihood
 from subspaces.core.loop import Assignment, Clustering, Fitted
 from subspaces.core.problem import Problem, degenerate, view_clusters
@@ -70,10 +70,10 @@ class RowsInView(Searchable):
             matrix, loadings = self._compiled.costs(labels), self._compiled.loadings()
         if loadings is not None and self.degenerate(here):
             loadings = None  # a cluster that does not span its axes has none to go on with
-        objective = float(own_costs(matrix, labels).sum())
+        value = objective(matrix, labels, self.problem.rows.weights)
         new = partition.assign(matrix, labels)
         moved = int(np.count_nonzero(new != labels))
-        return Assignment(new, objective, self._iteration_cost(objective), moved, loadings)
+        return Assignment(new, value, self._iteration_cost(value), moved, loadings)
 
     def closeness(self, row: int) -> Array:
         """Return ``|cos|`` of the angle between one row and every row, (n,)."""

@@ -12,14 +12,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from subspaces._types import Array, Data, Frame, Mask
-from subspaces.core.array import is_dask, is_foreign
+from subspaces.core.array import is_dask, is_foreign, to_host
 from subspaces.data.survey import Survey
 from subspaces.messages import FILL, Advice, DataWarning, ParameterError, ParameterTypeError
 from subspaces.runtime.warning import doubt
 
 # numpy's and pandas' letters for dates and for spans of time.
 TIMES = ("m", "M")
-_USE_NUMBERS = "Use numbers, such as days since the first, or leave them out"
+_USE_NUMBER = "Replace it by a number, or leave out that sample or variable"
+_USE_NUMBERS = "Convert them to numbers, such as days since the first date, or leave them out"
 # How many rows or columns without a value are named; the others are counted.
 NAMED = 5
 # Largest values outside these ranges have squares, or sums of many squares, that leave the normal
@@ -58,10 +59,15 @@ def as_matrix(
             ensure_min_samples=0, ensure_min_features=0, input_name=name,
         )  # fmt: skip
     except (TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0].rstrip(".")
         kind = ParameterTypeError if isinstance(error, TypeError) else ParameterError
-        fact = f"<{name}> is not a table of real numbers: {{reason}}."
-        raise kind(name, fact, reason=f"{reason.rstrip('.')}{_where_text_is(X)}") from error
+        cell, place = _first_text(X)
+        if isinstance(cell, str):
+            fact = f"<{name}> has text ({{cell!r}}) at {{place}}. {_USE_NUMBER}."
+        else:
+            fact = f"<{name}> is not a table of real numbers: {{reason}}{{place}}."
+            place = f", at {place}. {_USE_NUMBER}" if place else ""
+        raise kind(name, fact, reason=reason, cell=cell, place=place) from error
     if matrix.ndim != 2:
         raise ParameterError(name, _not_two_dimensions(matrix.ndim, name))
     if matrix.shape[1] == 0:
@@ -70,20 +76,50 @@ def as_matrix(
             f"<{name}> has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.",
         )
     if len(matrix) < min_samples:
-        fact = f"<{name}> has {{n:#sample}}, but at least {min_samples} are needed."
+        fact = f"<{name}> has only {{n:#sample}}. You need at least {min_samples}."
         raise ParameterError(name, fact, n=len(matrix))
     _check_values(matrix, name, X, missing=missing, empty_columns=empty_columns)
     return matrix
 
 
+def as_weights(sample_weight: Any, n_samples: int) -> Array | None:
+    """Return the weights (n,) of the samples; None if all are one. One number stands for all.
+
+    Raise an error unless there is one weight per sample, none negative, and some positive.
+    """
+    name = "sample_weight"
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(to_host(sample_weight), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        fact = f"<{name}> has entries that are not numbers. Use one number per sample."
+        raise ParameterTypeError(name, fact) from error
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        fact = f"<{name}> has shape {weights.shape} for {{n:#sample}}. Use one number per sample."
+        raise ParameterError(name, fact, n=n_samples)
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if len(wrong):
+        fact = f"<{name}> has the value {{value}} at row {{row}}. Use finite numbers from 0 up."
+        raise ParameterError(name, fact, value=float(weights[wrong[0]]), row=int(wrong[0]))
+    if not weights.any():
+        fact = f"<{name}> is zero for all samples, so there is nothing to fit."
+        raise ParameterError(name, fact, Advice("give some samples a positive weight", name))
+    return None if np.all(weights == 1.0) else weights
+
+
 def _not_two_dimensions(n_dimensions: int, name: str) -> str:
     """Return what is wrong with an array that is no table, and how to make one of it."""
     if n_dimensions > 2:
-        use = f"Use {name}.reshape(len({name}), -1) if each {name}[i] is a sample"
+        use = f"If each {name}[i] is a sample, pass {name}.reshape(len({name}), -1)"
     else:
-        use = "Reshape your data: (-1, 1) for one variable, (1, -1) for one sample"
+        use = (
+            "Reshape your data to (-1, 1) if it is one variable, or to (1, -1) if it is one sample"
+        )
     many = f"{n_dimensions} dimension{'s' * (n_dimensions != 1)}"
-    return f"<{name}> has {many}, but 2 are needed (samples x variables). {use}."
+    return f"<{name}> has {many} instead of 2 (samples x variables). {use}."
 
 
 def as_table_to_fit(X: Data, *, min_samples: int = 2) -> Array:
@@ -95,31 +131,33 @@ def _check_kind(X: Data, name: str) -> None:
     """Raise TypeError for what is no dense table in main memory, with what to use instead."""
     if sparse.issparse(X):
         raise ParameterTypeError(
-            name, f"<{name}> is a sparse matrix. Use a dense array: {name}.toarray()."
+            name, f"<{name}> is a sparse matrix. Convert it with {name}.toarray()."
         )
     if is_dask(X):
-        raise ParameterTypeError(
-            name, f"<{name}> is a Dask array. Use one in memory: {name}.compute()."
-        )
+        raise ParameterTypeError(name, f"<{name}> is a Dask array. Load it with {name}.compute().")
     if X is None or isinstance(X, str | bytes):
         raise ParameterTypeError(
-            name, f"<{name}={{value!r}}> is not a table. Use an array of shape (n, p).", value=X
+            name,
+            f"<{name}={{value!r}}> is not a table. Pass an array of samples x variables.",
+            value=X,
         )
     if is_anndata(X):
         raise ParameterTypeError(
             name,
-            f"<{name}> is an AnnData. Use scverse.psc or scverse.pca_components, or the table "
-            "in it, adata.to_df().",
+            f"<{name}> is an AnnData. Call scverse.psc or scverse.pca_components, or pass the "
+            "table adata.to_df().",
         )
     if isinstance(X, BaseEstimator):
         raise ParameterTypeError(
             name,
-            f"<{name}> is the estimator {type(X).__name__}, not a table. Use the estimator "
-            "first and the table after it, as in stability(model, X).",
+            f"<{name}> is a {type(X).__name__}, not a table. Pass the model first and the "
+            "table second: stability(model, X).",
         )
     if is_foreign(X) and get_config()["array_api_dispatch"]:
         library = type(X).__module__.partition(".")[0]
-        raise ParameterTypeError(name, f"<{name}> is an array of {library}. Use one of numpy.")
+        raise ParameterTypeError(
+            name, f"<{name}> is an array of {library}. Convert it to a numpy array."
+        )
 
 
 def check_real(X: Data, name: str = "X") -> None:
@@ -129,14 +167,14 @@ def check_real(X: Data, name: str = "X") -> None:
     if kind == "c":
         raise ParameterError(
             name,
-            f"<{name}> is not a table of real numbers: Complex data not supported. Use "
-            f"{name}.real, or real and imaginary parts as columns of their own.",
+            f"Complex data not supported. Pass <{name}>.real, or the real and imaginary parts "
+            "as separate columns.",
         )
     if kind in TIMES:
         raise ParameterTypeError(
             name,
-            f"<{name}> is a table of dates or times ({dtype}). Use numbers, such as days since the "
-            "first date.",
+            f"<{name}> contains only dates or times ({dtype}). Convert them to numbers, such "
+            "as days since the first date.",
         )
     dated = [j for j, kind in enumerate(getattr(X, "dtypes", ())) if _is_time(kind)]
     if dated:
@@ -160,19 +198,18 @@ def is_anndata(X: Data) -> bool:
     )
 
 
-def _where_text_is(X: Data) -> str:
-    """Return the place of the first entry that is no number, and advice; "" if there is none."""
+def _first_text(X: Data) -> tuple[object, str]:
+    """Return the first entry that is not a number, and its place, "" if there is none."""
     try:
         table = np.asarray(X, dtype=object)
     except ValueError:  # rows of unequal lengths
-        return ""
+        return None, ""
     for row, column in np.ndindex(table.shape) if table.ndim == 2 else ():
         try:
             np.asarray(table[row, column], dtype=np.float64)
         except (TypeError, ValueError):
-            where = place_of(X, row, column)
-            return f", at {where}. Use numbers there, or leave out the row or the column"
-    return ""
+            return table[row, column], place_of(X, row, column)
+    return None, ""
 
 
 def _check_names(X: Data, name: str) -> None:
@@ -184,8 +221,8 @@ def _check_names(X: Data, name: str) -> None:
     where = [place for place, column in enumerate(columns) if column == twice]
     raise ParameterError(
         name,
-        f"<{name}> has the column name {{twice!r}} more than once (columns {where}). Rename "
-        "or drop all but one.",
+        f"Several columns of <{name}> are named {{twice!r}} (columns {where}). Rename or drop "
+        "all but one.",
         twice=twice,
     )
 
@@ -248,17 +285,17 @@ def _check_some_value(holes: Mask, axis: int, name: str, X: Data) -> None:
     if len(empty):
         places = ", ".join(_named(X, axis, int(index)) for index in empty[:NAMED])
         more = f" and {len(empty) - NAMED} more" if len(empty) > NAMED else ""
-        fact = f"<{name}> has no value in {{places}}. {_without_empty(X, axis, name)}."
+        fact = f"All values are missing in {{places}}. {_without_empty(X, axis, name)}."
         raise ParameterError(name, fact, places=places + more)
 
 
 def _without_empty(X: Data, axis: int, name: str) -> str:
     """Return how to leave out rows (axis 0) or columns (axis 1) of X that have no value."""
     if hasattr(X, "dropna"):
-        return f"Use {name}.dropna(axis={axis}, how='all')"
+        return f"Drop them with {name}.dropna(axis={axis}, how='all')"
     if isinstance(X, np.ndarray):
         kept = f"~np.isnan({name}).all(axis={1 - axis})"
-        return f"Use {name}[{':, ' * axis}{kept}]"
+        return f"Leave them out: {name}[{':, ' * axis}{kept}]"
     return "Leave them out"
 
 
@@ -277,12 +314,12 @@ def not_finite(
     missing: whether NaN is taken for a missing value.
     """
     more = f" (and {count - 1} more)" if count > 1 else ""
-    advice = [Advice("use a finite number there")]
+    advice = [Advice("replace it by a finite number")]
     if missing:
-        empty = "leave such cells empty for missing values"
-        advice = [Advice("use np.nan there for a missing value", command=empty)]
+        empty = "leave the cell empty if the value is missing"
+        advice = [Advice("replace it by np.nan if the value is missing", command=empty)]
     elif np.isnan(value):
-        advice = [Advice("leave out its row or its column"), FILL]
+        advice = [Advice("leave out that sample or variable"), FILL]
     return ParameterError(
         name,
         f"<{name}> contains {{what}}: {{value}} at {{place}}{{more}}.",
@@ -298,7 +335,8 @@ def check_shape(shape: tuple[int, ...], name: str = "X") -> None:
     """Raise ValueError for a shape that is not two positive numbers."""
     if len(shape) != 2 or 0 in shape:
         raise ParameterError(
-            name, f"<{name}> has shape {shape}. Use at least one sample and one variable."
+            name,
+            f"<{name}> has shape {shape}. Pass a table of samples x variables that is not empty.",
         )
 
 
@@ -335,12 +373,12 @@ def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> N
     """Raise ValueError if the square of a largest absolute value leaves the range of the type."""
     low, high = RANGES[kind]
     if largest and not low <= largest <= high:
-        wider = f", or make it float64: {name} is {kind}" if kind != "float64" else ""
+        wider = ", or convert it to float64" if kind != "float64" else ""
         raise ParameterError(
             name,
-            f"<{name}> has {largest:.3g} as its largest value, whose square leaves the range of "
-            f"{kind}. "
-            f"Divide {name} by a constant to bring it within {low:g} to {high:g}{wider}.",
+            f"The largest value of <{name}> is {largest:.3g}, so squares leave the range of "
+            f"{kind}. Divide {name} by a constant, so that it lies within {low:g} to "
+            f"{high:g}{wider}.",
         )
 
 
@@ -374,7 +412,7 @@ def warn_of_copies(rows: Array, *, of_components: bool = False) -> None:
         doubt(
             DataWarning,
             "copies",
-            "{copies} of {n} samples repeat others exactly, so noise can look like structure.",
+            "{copies} of {n} samples are exact copies of others, so noise can look like structure.",
             Advice("keep each sample once"),
             copies=copies,
             n=n,

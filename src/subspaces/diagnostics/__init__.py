@@ -1,11 +1,11 @@
 """One PCA: its components, outliers, influential samples. A clustering: its markers, its trust."""
 
+from subspaces.diagnostics._certainty import LabelConfidence, label_confidence, label_sets
 from subspaces.diagnostics._is_real import IsReal, is_real
 from subspaces.diagnostics._markers import Markers, markers
 from subspaces.diagnostics._trust import (
     MeansOrDirections,
     Stability,
-    ambiguity,
     means_or_directions,
     stability,
 )
@@ -15,6 +15,7 @@ from subspaces.pca.press import PCAInfluence, Press, ols_press, pca_influence, p
 
 __all__ = [
     "IsReal",
+    "LabelConfidence",
     "Markers",
     "MeansOrDirections",
     "PCAComponents",
@@ -22,8 +23,9 @@ __all__ = [
     "PCAOutliers",
     "Press",
     "Stability",
-    "ambiguity",
     "is_real",
+    "label_confidence",
+    "label_sets",
     "markers",
     "means_or_directions",
     "ols_press",

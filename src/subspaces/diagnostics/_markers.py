@@ -62,7 +62,7 @@ LEVEL = 0.05
 # How many times as large the median total of one cluster may be as that of another without a word.
 # Of simulated genes that do not differ 5 % are called at 1.75 times, 10 % at 2, 29 % at 2.7.
 UNEQUAL = 1.75
-OPTIMISTIC = "The p-values are optimistic: the clusters were found in the same values."
+OPTIMISTIC = "The p-values are optimistic, because the clusters were found in the same values."
 # For labels of which nobody said where they come from.
 OF_LABELS = "The p-values are optimistic if the clusters were found in the same values."
 
@@ -196,8 +196,8 @@ def markers(
         if not hasattr(estimator, "fit_predict"):
             raise ParameterTypeError(
                 "estimator",
-                f"{type(estimator).__name__} has no fit_predict. Use the clusterer or the "
-                "Pipeline that found the labels.",
+                f"{type(estimator).__name__} has no fit_predict. Pass the clusterer or the "
+                "pipeline that found the labels.",
             )
 
         def cluster_half(half: Indices) -> Any:
@@ -390,12 +390,12 @@ def _verdict(worth: str, one_group: float, rates: Array | None, *, failed: bool)
     figures = {"one_group": one_group, "found": found, "tested": tested, "level": LEVEL}
     if one_group > LEVEL:
         fact = (
-            "K-means cuts a single group into clusters as far apart as these (p = {one_group:.2g})."
-            " Differences of means do not show that these are clusters."
+            "K-means would split a single group into clusters as different as these (p = "
+            "{one_group:.2g}). So differences of means do not prove that there are clusters."
         )
         return Verdict("one_group", fact, figures, grade=Grade.NO)
     fact = (
-        f"{worth} The split-half test, which allows for that, finds {{found:,}} of {{tested:,}} "
+        f"{worth} The split-half test corrects for that and finds {{found:,}} of {{tested:,}} "
         "differences (false discovery rate {level:%})."
     )
     return Verdict("split_half", fact, figures, grade=Grade.SURE)
@@ -408,18 +408,18 @@ def _of_table(tested: Measured, columns: dict[str, NDArray[Any]]) -> list[str]:
     """
     said = []
     if tested.sized:
-        said.append("The samples were scaled by the genes that nearly all of them have.")
+        said.append("The samples were scaled by genes that nearly all of them express.")
     if tested.n_missing:
         cells = f"{tested.n_missing:,} missing value{'s were' if tested.n_missing > 1 else ' was'}"
-        said.append(f"{cells} left out. A variable is tested among the samples that have it.")
+        said.append(f"{cells} skipped. Each variable is tested on the samples that have it.")
         untested = np.isnan(columns["p_value"])
         clusters = columns["cluster"]
         small = [k for k in np.unique(clusters) if untested[clusters == k].all()]
         count = np.count_nonzero(untested & ~np.isin(clusters, small))
         if count:
             said.append(
-                f"{count:,} differences were not tested: fewer than {FEWEST} samples inside or "
-                "outside the cluster have the variable."
+                f"{count:,} differences were not tested, because fewer than {FEWEST} samples "
+                "inside or outside the cluster have a value."
             )
     return said
 
@@ -429,14 +429,14 @@ def _of_obs(X: Data, name: str) -> Any:
     if not hasattr(X, "obs"):
         raise ParameterTypeError(
             "labels",
-            "<labels={value!r}> is the name of a column, but <X> is not an AnnData. Use one "
+            "<labels={value!r}> is a column name, which only works for an AnnData. Pass one "
             "label for each sample.",
             value=name,
         )
     if name not in X.obs:
         known = ", ".join(map(repr, X.obs)) or "nothing"
         raise ParameterError(
-            "labels", "adata.obs has no {value!r}. Use one of {known}.", value=name, known=known
+            "labels", "adata.obs has no {value!r}. Choose from {known}.", value=name, known=known
         )
     return X.obs[name].to_numpy()
 
@@ -447,25 +447,25 @@ def _checked_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Codes, Mas
     if given.shape != (n,):
         raise ParameterError(
             "labels",
-            f"<labels> has shape {given.shape}, but <X> has {n} samples. Use one label for "
+            f"<labels> has shape {given.shape}, but <X> has {n} samples. Pass one label for "
             "each sample.",
         )
     if given.dtype.kind == "f" and not np.array_equal(given, np.rint(given)):
-        raise ParameterError("labels", "<labels> has fractions or NaN. Use whole numbers or text.")
+        raise ParameterError("labels", "<labels> has fractions or NaN. Pass whole numbers or text.")
     unknown = [i for i, label in enumerate(given.tolist()) if label is None or label != label]
     if unknown:
         raise ParameterError(
             "labels",
-            f"<labels> is missing for sample {unknown[0]} (one of {len(unknown)}). Use -1 for "
-            "samples in no cluster, or leave them out.",
+            f"{len(unknown)} of the <labels> are missing, the first for sample {unknown[0]}. "
+            "Write -1 for samples in no cluster, or leave them out.",
         )
     inside = np.ones(n, dtype=bool) if given.dtype.kind not in "iuf" else given != -1
     clusters = np.unique(given[inside])
     if len(clusters) < 2:
         raise ParameterError(
             "labels",
-            "<labels> has fewer than two clusters, so there is nothing to compare. Use more "
-            "clusters.",
+            "<labels> has only one cluster, so there is nothing to compare. Pass labels of "
+            "two clusters or more.",
         )
     return clusters, np.searchsorted(clusters, given).astype(np.intp), inside
 
@@ -480,7 +480,7 @@ def _asked(cluster: ClusterName | None, clusters: NDArray[Any]) -> Sequence[int]
         # Clusters named '0' and '1' are shown so to somebody who asks for the number.
         shown = repr if str(cluster) in map(str, clusters.tolist()) else str
         known = ", ".join(map(shown, clusters[:10].tolist())) + ", ..." * (len(clusters) > 10)
-        fact = "<cluster={value!r}> has no samples. Use one of {known}."
+        fact = "<cluster={value!r}> has no samples. Choose from {known}."
         raise ParameterError("cluster", fact, value=cluster, known=known)
     return places
 
@@ -493,8 +493,8 @@ def _warn_of_small(clusters: NDArray[Any], codes: Codes, asked: Sequence[int]) -
         doubt(
             DataWarning,
             "small_clusters",
-            "These clusters have no p-values: {clusters}.",
-            Advice("use clusters with {fewest} samples inside and outside"),
+            "These clusters are too small or too large to test: {clusters}.",
+            Advice("merge clusters until there are {fewest} samples inside and outside"),
             clusters=[f"{clusters[k]} ({sizes[k]} of {len(codes)} samples)" for k in small],
             fewest=FEWEST,
         )
@@ -506,9 +506,9 @@ def _warn_of_few_directions(model: SubspaceClusterer) -> None:
         doubt(
             TrustWarning,
             "projected",
-            "The data of fit span few directions, so tests of single variables mislead.",
-            Advice("use the values from before the projection"),
-            Advice("use the markers of the recipe", command=""),
+            "The table was projected to a few axes, so tests of single variables mislead.",
+            Advice("pass the values from before the projection"),
+            Advice("call the recipe's own markers", command=""),
         )
 
 
@@ -523,8 +523,8 @@ def _warn_of_scaling(counts: Array, tested: Measured, labels: Labels) -> None:
         doubt(
             TrustWarning,
             "unequal_totals",
-            "One cluster has {ratio:.1f} times the total of another, so many small differences "
-            "are due to scaling to one total.",
+            "The samples of one cluster have {ratio:.1f} times the total of another, so "
+            "scaling to one total causes small differences.",
             Advice("trust only large effects"),
             ratio=max(medians) / min(medians),
         )
@@ -534,8 +534,8 @@ def _warn_of_scaling(counts: Array, tested: Measured, labels: Labels) -> None:
             doubt(
                 TrustWarning,
                 "shifted",
-                "Most genes are {higher} in cluster {cluster} by {shift:.2g}, perhaps because "
-                "samples were scaled to one total.",
+                "Most genes are {shift:.2g} {higher} in cluster {cluster}, perhaps because "
+                "the samples were scaled to one total.",
                 Advice("trust only differences well beyond {shift:.2g}"),
                 higher="higher" if shift > 0 else "lower",
                 cluster=k,

@@ -35,9 +35,9 @@ from subspaces.subspace import principal_axes
 # even where clusters share one mean, since the means of n_k samples differ by some s / sqrt(n_k).
 ROUNDED = 1e-4
 # What to use in place of data that are not those of fit; the first for a model without preparation.
-USE_PREPARED = "Use the X of fit, recipe.markers(X) for a recipe, or diagnostics.markers(X, labels)"
-USE_RAW = "Use the table of fit, unchanged and in the same order"
-USE_GAPS = "Use X with its missing values, because filled values can look like markers"
+USE_PREPARED = "Pass that table, or call recipe.markers(X) or diagnostics.markers(X, labels)"
+USE_RAW = "Pass that table, unchanged and in the same order"
+USE_GAPS = "Leave the missing values empty, because filled values can look like markers"
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,13 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
     if hasattr(X, "fit") and hasattr(X, "get_params"):
         raise ParameterTypeError(
             "X",
-            f"<X> is a {type(X).__name__}, not a table. Use markers(X, model.labels_), or "
-            "model.markers(X).",
+            f"The first argument is a {type(X).__name__}, not a table. Call markers(X, "
+            "model.labels_), or model.markers(X).",
         )
     if hasattr(X, "var_names") and hasattr(X, "X"):
         if X.X is None:
             raise ParameterError(
-                "X", "The AnnData has no X. Use adata.layers[...] with names=adata.var_names."
+                "X", "The AnnData has no X. Pass adata.layers[...] and names=adata.var_names."
             )
         hint = counts_hint(X.X, "adata.X")
         if hint:
@@ -98,7 +98,7 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
         names = getattr(X, "columns", [f"x{j}" for j in range(p)])
     if len(names) != p:
         raise ParameterError(
-            "names", f"<names> has {len(names)} entries for {p} variables. Use one for each."
+            "names", f"<names> has {len(names)} entries for {p} variables. Pass one for each."
         )
     if expressed is None:
         expressed = matrix > 0 if np.nanmin(matrix) == 0 else None
@@ -107,7 +107,7 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
         if expressed.shape != matrix.shape or expressed.dtype != bool:
             raise ParameterError(
                 "expressed",
-                f"<expressed> is {expressed.dtype} of shape {expressed.shape}. Use a boolean "
+                f"<expressed> is {expressed.dtype} of shape {expressed.shape}. Pass a boolean "
                 f"array of shape {matrix.shape}.",
             )
     return Measured(matrix, matrix, told_apart([str(name) for name in names]), expressed)
@@ -128,8 +128,9 @@ def data_of_fit(
     if raw.shape != (len(labels), needed):
         raise ParameterError(
             "X",
-            f"<X> has {len(raw)} samples and {raw.shape[1]} variables, but the data of fit "
-            f"{len(labels)} and {needed}. {USE_PREPARED if preparation is None else USE_RAW}.",
+            f"<X> has shape ({len(raw)}, {raw.shape[1]}), but the model was fitted to a table "
+            f"of shape ({len(labels)}, {needed}). "
+            f"{USE_PREPARED if preparation is None else USE_RAW}.",
         )
     if preparation is not None:
         tested = _on_scale_of(preparation, raw)
@@ -166,8 +167,8 @@ def _check_means(
     if not np.isclose(before, now):
         raise ParameterError(
             "X",
-            f"<X> is not the data of fit: {100 * now:.3g} % of the values are missing, not "
-            f"{100 * before:.3g} %. {USE_GAPS if before > now else use}.",
+            f"{100 * now:.3g} % of <X> is missing, but the model was fitted to a table with "
+            f"{100 * before:.3g} % missing. {USE_GAPS if before > now else use}.",
         )
     known = getattr(model, "cluster_means_", getattr(model, "centres_", None))
     if known is None or before > 0.0:
@@ -182,8 +183,8 @@ def _check_means(
     if apart[k, j] > ROUNDED * np.abs(rows).max():
         raise ParameterError(
             "X",
-            f"<X> is not the data of fit: the mean of {{name!r}} in cluster {k} is "
-            f"{means[k, j]:.3g}, not {known[k, j]:.3g}. {use}.",
+            f"<X> is not the table the model was fitted to: in cluster {k}, {{name!r}} has "
+            f"mean {means[k, j]:.3g} instead of {known[k, j]:.3g}. {use}.",
             name=names[j],
         )
 
@@ -231,8 +232,7 @@ def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> A
     if not places:
         raise ParameterError(
             "X",
-            "One half of the variables contains none that was used for clustering. Use more "
-            "variables.",
+            "One half of the variables has none that was used for clustering. Pass more variables.",
         )
     rows = tested.clustered[:, places]
     if preparation.centre is not None:

@@ -36,7 +36,7 @@ def split_half_p_values(
     p = values.shape[1]
     if p < 2:
         raise ParameterError(
-            "X", "One variable cannot be split in half. Use two or more for split-half p-values."
+            "X", "The split-half test needs two variables or more. Pass more variables."
         )
     halves = np.array_split(random.permutation(p), 2)
     p_values = np.ones((n_clusters, p))

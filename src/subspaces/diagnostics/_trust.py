@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from subspaces import progress
 from subspaces._types import (
     Array,
     Data,
@@ -24,18 +21,19 @@ from subspaces._types import (
 )
 from subspaces.data.validation import count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces
-from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
 from subspaces.facts import Samples, samples_of
-from subspaces.halving import DOUBTFUL, SOLID
+from subspaces.halving import DOUBTFUL, SOLID, learned, random_halves
 from subspaces.messages import Advice, DataWarning, Grade, ParameterError, Verdict
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.psc.auto import cuts_a_continuum
 from subspaces.psc.choice import is_rather_one
+from subspaces.psc.doubts import differ_in_units
 from subspaces.psc.result import Clusters
+from subspaces.psc.settings import is_auto
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
-from subspaces.runtime.warning import collect_warnings, doubt
+from subspaces.runtime.warning import doubt
 from subspaces.starts.spectral import k_means_labels
 
 # Where K-means agrees with a larger share of the labels, it has found the same groups by their
@@ -46,8 +44,6 @@ MOST_COMPARED = 2000
 # The lead in stability from which K-means is called steadier; a smaller one comes and goes with the
 # splits.
 STEADIER = 0.1
-# The number of splits that are made however short the budget is: fewer give no mean to speak of.
-FEWEST_SPLITS = 3
 # Draws of labels in another order, whose mean agreement is that of chance; and the share of what is
 # left above it up to which an agreement is called hardly more.
 DRAWS, NEAR_CHANCE = 50, 0.1
@@ -58,32 +54,32 @@ ENOUGH = 2000
 
 HALVES = "two random halves of the samples"
 FEWER_MISSING = Advice(
-    "use variables with fewer missing values", command="use <drop_missing=0.5>, say"
+    "choose variables with fewer missing values", command="try <drop_missing=0.5>"
 )
-SCALE = Advice("scale variables of different units", "scale", True)
+SCALE = Advice("scale variables that have different units", "scale", True)
 TRY = Advice("try another number of clusters"), Advice("other dimensions")
 LOOK_AT_SAMPLES = (Advice("try another number of clusters, and plot the samples on their axes"),)
 # How far halves agree: the grade, its word, what they do, and what to try.
 STABILITY: dict[str, tuple[Grade, str, str, tuple[Advice, ...]]] = {
     "solid": (Grade.SURE, "Solid", "give nearly the same clusters", ()),
-    "in_part": (Grade.DOUBTFUL, "Doubtful", "give partly the same clusters", (*TRY, SCALE)),
-    "noise_like": (Grade.NO, "Noise-like", "give different clusters", (*TRY, SCALE)),
+    "in_part": (Grade.DOUBTFUL, "Doubtful", "give partly the same clusters", TRY),
+    "noise_like": (Grade.NO, "Noise-like", "give different clusters", TRY),
 }
 # What describes the samples as well as clusters on which halves agree.
 INSTEAD = {
-    "one_cloud": "one cloud without gaps fits the samples about as well",
+    "one_cloud": "a single cloud fits the samples about as well",
     "one_subspace": "a single subspace fits the samples better than the clusters",
 }
 ONE_CLUSTER = Verdict(
     "one_cluster",
-    "There is one cluster by its directions.",
+    "The samples form one cluster if you look at directions only.",
     advice=(
         Advice(
-            "use K-means, or <n_components=0> with <affine=True>, to look for groups that differ "
-            "in their means",
+            "to find groups that differ in their means, try K-means, or <n_components=0> with "
+            "<affine=True>",
             "n_components",
             0,
-            command="use <affine=True> <n_components=0> to look for groups that differ in means",
+            command="to find groups that differ in their means, try <affine=True> <n_components=0>",
         ),
     ),
 )
@@ -160,8 +156,9 @@ def stability(
     Parameters
     ----------
     estimator : clusterer with ``predict``
-        Fitted anew; the one given is not changed. What a fitted one chose for "auto", both halves
-        take over; an unfitted one chooses in each half.
+        Fitted anew; the one given is not changed. If a fitted one chose its numbers, both halves
+        get as many clusters, with centres or without, and choose dimensions up to the largest that
+        it has. An unfitted one chooses all in each half.
     X : array-like of shape (n, p)
         Samples in rows.
     n_resamples : int, default 10
@@ -194,49 +191,44 @@ def stability(
     matrix = samples_of(estimator, X, min_samples=4).rows
     warn_of_copies(matrix)
     compared = (getattr(estimator, "selection_", None) or {}).get("against_one") is not None
-    estimator = with_choices(estimator) if hasattr(estimator, "labels_") else estimator
+    estimator = for_halves(estimator) if hasattr(estimator, "labels_") else estimator
     n_resamples = as_count(n_resamples, "n_resamples", low=1)
     budget = np.inf if budget_s is None else as_real(budget_s, "budget_s", low=0.0)
-    random, began = check_random_state(random_state), monotonic()
+    random = check_random_state(random_state)
     agreement: list[float] = []
     by_means: list[float] = []
     same, rare = np.zeros(len(matrix)), np.zeros(matrix.shape[1], dtype=bool)
-    for done in range(n_resamples):
-        if done >= FEWEST_SPLITS and monotonic() - began >= budget:
-            break
-        progress.tell(progress.Step("halving", done, n_resamples, f"split {done + 1}"))
-        halves = np.array_split(random.permutation(len(matrix)), 2)
-        absent = _absent_in_a_half(matrix, halves)
+    for halves in random_halves(len(matrix), n_resamples, random, budget):
+        absent = absent_in_a_half(matrix, halves)
         rare |= absent
         rows = matrix[:, ~absent] if absent.any() else matrix
-        with collect_warnings():
-            models = [clone(estimator).fit(rows[half]) for half in halves]
-        labels = [np.asarray(model.predict(rows)) for model in models]
+        both = [learned(estimator, rows, half)[0] for half in halves]
+        labels = [each.labels for each in both]
         n_clusters = int(np.max(labels)) + 1
         agreement.append(adjusted_rand_score(*labels))
-        whole = Samples(models[0], rows).completed
-        by_means.append(adjusted_rand_score(*_k_means_of_halves(whole, halves, n_clusters)))
+        seen = [Samples(each.model, each.points).completed for each in both]
+        by_means.append(adjusted_rand_score(*_k_means_of_halves(seen, halves, n_clusters)))
         same += matched_labels(*labels) == labels[0]
     if rare.any():
         doubt(
             DataWarning,
             "empty_variables",
-            "{few} of {p} variables had no value in some halves and were not used there.",
+            "{few} of {p} variables had no values in some halves, which were fitted without them.",
             FEWER_MISSING,
             few=int(rare.sum()),
             p=len(rare),
         )
     mean, k_means = float(np.mean(agreement)), float(np.mean(by_means))
-    instead = ""
-    if isinstance(estimator, PSC | KSubspaces) and not compared and round(mean, 2) >= DOUBTFUL:
+    instead, model = "", both[0].model
+    if isinstance(model, PSC | KSubspaces) and not compared and round(mean, 2) >= DOUBTFUL:
         some = np.concatenate(halves)[:ENOUGH]
         parts = [
-            (Clusters(each[some], model.subspaces_, _has_centres(model)), whole[some])
-            for model, each in zip(models, labels, strict=True)
+            (Clusters(each.labels[some], each.model.subspaces_, _has_centres(model)), points[some])
+            for each, points in zip(both, seen, strict=True)
         ]
         instead = _doubt_about(parts)
-    held = len(np.unique(getattr(models[0], "labels_", labels[0])))
-    distinct = count_distinct_rows(whole, held)
+    held = len(np.unique(getattr(model, "labels_", labels[0])))
+    distinct = count_distinct_rows(seen[0], held)
     if distinct < held:
         conclusion = _verdict_on_copies(distinct, held)
     elif n_clusters == 1:
@@ -245,11 +237,28 @@ def stability(
         )
     else:
         measured = {"agreement": mean, "splits": len(agreement), "k_means": k_means}
-        conclusion = verdict_on_stability(measured, _last_step(estimator), matrix, instead)
+        conclusion = verdict_on_stability(measured, model, matrix, instead)
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, conclusion)
 
 
-def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
+def for_halves(model: Any) -> Any:
+    """Return an unfitted copy of a fitted model with the numbers that it chose.
+
+    Dimensions stay open up to the largest, so that a half is fitted as all samples were. A search
+    with the chosen ones held found other clusters in tables with clear ones.
+    """
+    if isinstance(model, Pipeline):
+        return model
+    chosen = with_choices(model)
+    if not is_auto(getattr(model, "n_components", 0)) or model.n_variables is not None:
+        return chosen
+    largest = int(max(model.n_components_))
+    if largest == 0:  # mean profiles
+        return chosen.set_params(n_components=0)
+    return chosen.set_params(n_components="auto", max_components=largest)
+
+
+def absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     """Return which variables (p,) have no value in one half: that half knows nothing of them.
 
     Marginal over a variable that nobody observed, a density is the one without it, so that both
@@ -260,7 +269,9 @@ def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
         return np.zeros(matrix.shape[1], dtype=bool)
     absent = np.any([holes[half].all(axis=0) for half in halves], axis=0)
     if (holes | absent).all(axis=1).any():
-        fact = "For some samples, every measured variable is empty in one half of the split."
+        fact = (
+            "Some samples have values only for variables that are empty in one half of the split."
+        )
         raise ParameterError("X", fact, FEWER_MISSING)
     return absent
 
@@ -280,17 +291,20 @@ def is_mostly_whole(matrix: Array) -> bool:
     return float(np.mean(~np.isnan(matrix).any(axis=0))) >= MOSTLY_WHOLE
 
 
-def _k_means_of_halves(matrix: Array, halves: Sequence[Indices], n_clusters: int) -> list[Any]:
+def _k_means_of_halves(
+    seen: Sequence[Array], halves: Sequence[Indices], n_clusters: int
+) -> list[Any]:
     """Return the labels of all samples by K-means of each half, two arrays (n,).
 
-    Of a half with more than ``MOST_COMPARED`` samples, K-means is fitted to so many.
+    seen: all samples (n, q) as each half prepares them. Of a half with more than ``MOST_COMPARED``
+    samples, K-means is fitted to so many.
     """
     found = []
-    for half in halves:
-        rows = matrix[half[:MOST_COMPARED]]
+    for points, half in zip(seen, halves, strict=True):
+        rows = points[half[:MOST_COMPARED]]
         k_means = KMeans(min(n_clusters, len(rows)), n_init=10, random_state=0)
         k_means_labels(rows, k_means)
-        found.append(k_means.predict(matrix))
+        found.append(k_means.predict(points))
     return found
 
 
@@ -307,13 +321,15 @@ def verdict_on_stability(
     grade, word, agree, advice = STABILITY[code]
     if instead:
         grade, word = Grade.DOUBTFUL, "Doubtful"
+    if advice and differ_in_units(matrix):
+        advice = (*advice, SCALE)
     numbers = "{agreement:.2f} over {splits:#split}"
     fact = f"{word}: {HALVES} {agree} (mean agreement {numbers}, 1 is perfect)."
     steadier = measured["k_means"] > measured["agreement"] + STEADIER
     if steadier and not _finds_means(estimator):
         code, advice = "k_means_agrees_better", _ways_by_means(estimator)
-        better = "K-means on the same halves to {k_means:.2f}"
-        fact = f"{word}: {HALVES} agree to {numbers}, {better}."
+        better = "those of K-means agree to {k_means:.2f}"
+        fact = f"{word}: {HALVES} agree to {numbers}, but {better}."
     elif instead:
         code = instead
         advice = LOOK_AT_SAMPLES if instead == "one_cloud" else _ways_to_see_one(matrix)
@@ -324,8 +340,8 @@ def verdict_on_stability(
 def _verdict_on_copies(distinct: int, n_clusters: int) -> Verdict:
     """Return the verdict on clusters that outnumber the distinct samples, however halves agree."""
     fact = (
-        "Doubtful: only {distinct:#sample is|samples are} distinct, so "
-        "{n_clusters:#cluster separates|clusters separate} identical ones."
+        "Doubtful: only {distinct:#sample is|samples are} distinct, so {n_clusters:#cluster "
+        "splits|clusters split} identical samples."
     )
     fewer = "try one cluster" if distinct == 1 else f"try at most {distinct} clusters"
     advice = Advice(fewer, "n_clusters", distinct)
@@ -335,12 +351,13 @@ def _verdict_on_copies(distinct: int, n_clusters: int) -> Verdict:
 
 def _ways_to_see_one(matrix: Array) -> tuple[Advice, ...]:
     """Return how to see whether samples are one cluster, by a way that missing values allow."""
+    scale = (SCALE,) if differ_in_units(matrix) else ()
     auto = "try <n_clusters='auto'>"
     if not is_mostly_whole(matrix):
-        return SCALE, Advice("compare other numbers of clusters")
+        return *scale, Advice("compare other numbers of clusters")
     if np.isnan(matrix).any():
         auto += " on variables without missing values"
-    return SCALE, Advice(auto, "n_clusters", "auto")
+    return *scale, Advice(auto, "n_clusters", "auto")
 
 
 def _ways_by_means(estimator: Estimator) -> tuple[Advice, ...]:
@@ -363,10 +380,6 @@ def _finds_means(estimator: Estimator) -> bool:
 def _has_centres(model: Any) -> bool:
     """Whether the clusters of a fitted model have centres of their own, chosen or given."""
     return bool(getattr(model, "affine_", model.affine))
-
-
-def _last_step(estimator: Estimator) -> Any:
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
@@ -406,15 +419,15 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     if labels is None:
         raise ParameterError(
             "model",
-            f"{type(model).__name__} has no labels_. Use a fitted clusterer, or a pipeline "
+            f"{type(model).__name__} has no labels_. Pass a fitted clusterer, or a pipeline "
             "that ends in one.",
         )
     matrix, labels = samples_of(model, X).rows, np.asarray(labels)
     if len(matrix) != len(labels):
         raise ParameterError(
             "X",
-            f"<X> has {len(matrix)} samples, but the model was fitted to {len(labels)}. Use "
-            "the data of fit.",
+            f"<X> has {len(matrix)} samples, but the model was fitted to {len(labels)}. Pass "
+            "the table it was fitted to.",
         )
     if len(labels) > MOST_COMPARED:
         drawn = np.random.default_rng(0).choice(len(labels), MOST_COMPARED, replace=False)
@@ -445,12 +458,12 @@ def verdict_on_directions(agreement: float, by_chance: float) -> Verdict:
     same = "K-means gives the same label to {agreement:%} of the samples"
     figures = {"agreement": agreement, "by_chance": by_chance}
     if agreement == 1.0:
-        fact = "K-means gives the same label to all samples, so either method will do."
+        fact = "K-means gives every sample the same label as this model, so you can use either."
         return Verdict("same_as_k_means", fact, figures, grade=Grade.SURE)
     if agreement - by_chance <= NEAR_CHANCE * (1.0 - by_chance):
         fact = (
-            "K-means does not find these clusters: it gives the same label to {agreement:%} of the "
-            "samples ({by_chance:%} by chance)."
+            "K-means finds other clusters: only {agreement:%} of the samples get the same "
+            "label ({by_chance:%} by chance)."
         )
         return Verdict("unlike_k_means", fact, figures, grade=Grade.NO)
     if agreement > BY_MEANS:
@@ -470,41 +483,3 @@ def _verdict_on_means(agreement: float) -> Verdict:
     another = (Advice("try another number of clusters"),)
     advice = () if grade is Grade.SURE else another
     return Verdict("means", fact, {"agreement": agreement}, advice, grade=grade)
-
-
-def ambiguity(model: SubspaceClusterer, X: Data) -> Array:
-    """How nearly each sample sits between two clusters: 0 clearly in one, 1 exactly between.
-
-    The best score under a cluster over the second best; for a likelihood, the ratio of the two
-    densities. It tells samples apart, not good clusterings from bad ones. Use `stability` for that.
-
-    Parameters
-    ----------
-    model : fitted PSC or KSubspaces
-        With at least two clusters.
-    X : array-like of shape (n, p)
-        Samples in rows.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> from subspaces import PSC
-    >>> from subspaces.datasets import make_scenario
-    >>> from subspaces.diagnostics import ambiguity
-    >>> planes = make_scenario("c", noise=0.02, n_features=20, random_state=0)
-    >>> model = PSC(2, n_components=2, random_state=0).fit(planes.data)
-    >>> bool((ambiguity(model, planes.data) > 0.8).mean() < 0.05)
-    True
-    """
-    scores = np.asarray(model.transform(X))
-    if scores.shape[1] < 2:
-        raise ParameterError(
-            "model", "The model has only one cluster, so no sample can lie between clusters."
-        )
-    best, second = np.partition(scores, 1, axis=1)[:, :2].T
-    if getattr(model, "scores_are_likelihoods_", False):
-        return np.exp(best - second)
-    return np.divide(best, second, out=np.ones_like(best), where=second > 0)

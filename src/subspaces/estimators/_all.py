@@ -6,30 +6,43 @@ from subspaces.estimators.gpca import GPCA
 from subspaces.estimators.k_subspaces import KSubspaces
 from subspaces.estimators.mini_batch_psc import MiniBatchPSC
 from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
+from subspaces.estimators.pca import PCA
 from subspaces.estimators.psc import PSC
 from subspaces.estimators.rsim import RSIM
 from subspaces.estimators.scc import SCC
-from subspaces.estimators.selected_pca import SelectedPCA
 from subspaces.estimators.slbf import SLBF
 from subspaces.estimators.sparse_kmeans import SparseKMeans
 from subspaces.estimators.ssc import SSC
 
 __all__ = [
-    "GPCA", "MCFA", "MPPCA", "PSC", "RSIM", "SCC", "SLBF", "SSC", "EnsembleKSubspaces",
-    "KSubspaces", "MCtFA", "MiniBatchPSC", "SelectedPCA", "SparseKMeans", "all_estimators",
+    "GPCA",
+    "MCFA",
+    "MPPCA",
+    "PCA",
+    "PSC",
+    "RSIM",
+    "SCC",
+    "SLBF",
+    "SSC",
+    "EnsembleKSubspaces",
+    "KSubspaces",
+    "MCtFA",
+    "MiniBatchPSC",
+    "SparseKMeans",
+    "all_estimators",
 ]  # fmt: skip
 
-Estimator = type[SubspaceClusterer] | type[SelectedPCA]
+Estimator = type[SubspaceClusterer] | type[PCA]
 
 # In the order in which `compare` shows them.
 ESTIMATORS: tuple[Estimator, ...] = (
     PSC, MiniBatchPSC, KSubspaces, EnsembleKSubspaces, SSC, SCC, SLBF, RSIM, GPCA, MPPCA, MCFA,
-    MCtFA, SparseKMeans, SelectedPCA,
+    MCtFA, SparseKMeans, PCA,
 )  # fmt: skip
 
 
 def all_estimators() -> list[tuple[str, Estimator]]:
-    """Return the names and classes of all estimators: the clusterers and `SelectedPCA`.
+    """Return the names and classes of all estimators: the clusterers and `PCA`.
 
     Returns
     -------

@@ -39,6 +39,7 @@ from subspaces.data.kinds import (
 from subspaces.data.validation import (
     as_matrix,
     as_table_to_fit,
+    as_weights,
     check_squares,
     check_survey,
     count_distinct_rows,
@@ -144,6 +145,8 @@ class SubspaceClusterer(
     _home: Any = None
     # The share of the cells of fit that were missing.
     missing_share_: float = 0.0
+    # What the samples of fit count; None if all count one.
+    _weights: Annotated[Array, "n"] | None = None
     # Numbers of observed cells of each cluster and variable, if some are missing.
     _observed: Annotated[Array, "K", "p"] | None = None
 
@@ -160,7 +163,7 @@ class SubspaceClusterer(
         y : ignored
             For compatibility.
         **unknown
-            Refused: samples have no weights, and a fit takes nothing else.
+            Refused. `PSC`, `KSubspaces` and `MPPCA` take ``sample_weight``.
 
         Returns
         -------
@@ -168,21 +171,28 @@ class SubspaceClusterer(
             The fitted estimator.
         """
         self._refuse(unknown)
+        return self._fit_at_once(X)
+
+    def _fit_at_once(self, X: Any, sample_weight: Any = None) -> Self:
+        """Fit a draft, and take its fitted attributes once it has succeeded."""
         draft, raised = draft_of(self), list[Warning]()
         try:
             with collect_warnings() as raised:
-                draft._fit_and_record(X, raised)
+                draft._fit_and_record(X, sample_weight, raised)
         finally:
             for warning in shown(raised):
                 warn(warning)
         take_fit(self, draft)
         return self
 
-    def _fit_and_record(self, X: Any, raised: Sequence[Warning]) -> None:
+    def _fit_and_record(self, X: Any, sample_weight: Any, raised: Sequence[Warning]) -> None:
         """Fit X and set all fitted attributes; raised: collects the warnings of the fit."""
         began = perf_counter()
         rows = self._validate(X)
-        self._fit_with_callbacks(X, rows)
+        weights = as_weights(sample_weight, rows.shape[0])
+        self._fit_with_callbacks(X, rows, weights)
+        if weights is not None:
+            self._weights = weights
         if isinstance(rows, np.ndarray):
             whole = NewRows(self, rows).imputed() if self.missing_share_ else rows
             self.labels_ = self.labels_.astype(np.int32, copy=False)
@@ -216,10 +226,11 @@ class SubspaceClusterer(
     def _refuse(self, unknown: Iterable[str]) -> None:
         """Raise TypeError that names an argument of `fit` beyond X and y, if there is one."""
         for name in unknown:
-            why = ", because all samples have equal weight" if name == "sample_weight" else ""
-            raise ParameterTypeError(
-                name, f"{type(self).__name__}.fit does not accept {name}{why}. Use X and y alone."
-            )
+            advice = Advice("leave it out")
+            if name == "sample_weight":
+                advice = Advice("choose PSC, KSubspaces or MPPCA to weight samples")
+            fact = f"{type(self).__name__}.fit does not accept {name}."
+            raise ParameterTypeError(name, fact, advice)
 
     def predict(self, X: Any) -> Any:
         """Give each row to the cluster under which it scores least.
@@ -294,7 +305,7 @@ class SubspaceClusterer(
 
         Higher is better, as model selection in scikit-learn expects it. Squared errors fall with
         every further dimension or cluster, on new samples, too: to choose among those, use
-        ``PSC(criterion="likelihood")``, or `subspaces.selection`. Samples with missing cells count
+        `metrics.likelihood_scorer`, or `subspaces.selection`. Samples with missing cells count
         as `transform` scores them.
 
         Parameters
@@ -471,8 +482,8 @@ class SubspaceClusterer(
         check_is_fitted(self)
         if not type(self).__module__.startswith("subspaces."):
             raise TypeError(
-                f"{type(self).__name__} is not an estimator of this library, so `load` would not "
-                "know it. Use pickle or joblib."
+                f"{type(self).__name__} is not part of this library, so `load` cannot read "
+                "it. Save it with pickle or joblib."
             )
         parameters = self.get_params(deep=False)
         for name, value in parameters.items():
@@ -481,7 +492,7 @@ class SubspaceClusterer(
                 doubt(
                     ChoiceWarning,
                     "not_saved",
-                    "<{name}> cannot be written to a file, so its default is stored.",
+                    "<{name}> cannot be written to a file, so its default was saved instead.",
                     name=name,
                     default=parameters[name],
                 )
@@ -489,9 +500,14 @@ class SubspaceClusterer(
         model_file.write(path, saved)
 
     @progress.managed
-    def _fit_with_callbacks(self, X: Any, rows: Array | SurveyedBlocks) -> None:
+    def _fit_with_callbacks(
+        self, X: Any, rows: Array | SurveyedBlocks, weights: Array | None
+    ) -> None:
         progress.begin(self, X)
-        self._fit(rows)
+        if weights is None:
+            self._fit(rows)
+        else:
+            self._fit_weighted(rows, weights)
         if self._verbosity and "fit_" in vars(self) and self.fit_.course is not None:
             print(f"[{type(self).__name__}] best: {self.fit_.course.start}")  # noqa: T201
         progress.end(self, X)
@@ -511,6 +527,10 @@ class SubspaceClusterer(
 
     def _fit(self, X: Any) -> None:
         """Fit checked data: set ``labels_`` and the other attributes."""
+        raise NotImplementedError
+
+    def _fit_weighted(self, X: Any, weights: Array) -> None:
+        """As `_fit`, if the method takes weights (n,) of the samples, some of them not one."""
         raise NotImplementedError
 
     def _scores(self, X: Array) -> Array:
@@ -616,8 +636,8 @@ class SubspaceClusterer(
             kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
             raise ParameterError(
                 needs_memory.partition("=")[0],
-                f"<{needs_memory}> needs all samples in memory, not a {kind}.",
-                Advice(f"use X.{fetch}()", command="use a dense table"),
+                f"<{needs_memory}> does not work with a {kind}.",
+                Advice(f"pass X.{fetch}()", command="save a dense table"),
                 Advice(f"leave out <{needs_memory.partition('=')[0]}>"),
             )
         return None
@@ -652,8 +672,8 @@ class SubspaceClusterer(
         too_large = no_room(8 * n_numbers)
         if too_large:
             raise MemoryError(
-                f"{type(self).__name__} of {shape[0]} samples x {shape[1]} variables {too_large}. "
-                "Use fewer samples or variables"
+                f"{type(self).__name__} for {shape[0]} samples x {shape[1]} variables "
+                f"{too_large}. Take fewer samples or variables"
             )
 
     def _numbers_held(self, n: int, p: int) -> int:
@@ -718,7 +738,7 @@ class SubspaceClusterer(
         if "cluster_means_" in vars(self):
             return
         holes = np.isnan(rows) if self.missing_share_ else None
-        clusters = Partition(self.labels_, self._n_features_out)
+        clusters = Partition(self.labels_, self._n_features_out, self._weights)
         self.cluster_means_, self.within_std_ = means_and_spread(whole, clusters, holes)
         if holes is not None:
             self._observed = clusters.indicator.T @ ~holes
@@ -733,16 +753,18 @@ class SubspaceClusterer(
         if self._n_features_out == 1:
             raise ParameterError(
                 "by",
-                "The model has one cluster, so there is nothing to compare. Use <by='axes'>, "
-                "or more clusters.",
+                "The model has only one cluster, so there is nothing to compare. Set "
+                "<by='axes'>, or fit more clusters.",
             )
         if not hasattr(self, "cluster_means_"):
             raise ParameterError(
                 "by",
-                "partial_fit does not keep cluster means. Fit again, or use <by='axes'>.",
+                "The model was fitted with partial_fit, which does not keep cluster means. "
+                "Call fit, or set <by='axes'>.",
             )
         if isinstance(self.labels_, np.ndarray):
-            sizes = Partition(self.labels_, self._n_features_out).sizes.astype(float)
+            clusters = Partition(self.labels_, self._n_features_out, self._weights)
+            sizes = clusters.sizes.astype(float)
         else:
             sizes = self.fit_.sizes
         means, within_std = to_host(self.cluster_means_), to_host(self.within_std_)
@@ -772,8 +794,8 @@ class SubspaceClusterer(
         if largest > FURTHEST * self._scale:
             raise ParameterError(
                 "X",
-                f"<X> has values up to {largest:.3g}, a very different scale from the fit's, up to "
-                f"{self._scale:.3g}. Use the same units.",
+                f"<X> has values up to {largest:.3g}, but the model was fitted to values up "
+                f"to {self._scale:.3g}. Convert it to the same units.",
             )
 
     def _recorded(

@@ -55,7 +55,7 @@ def restore(model: Any, state: dict[str, Any]) -> None:
             kind = type(model).__name__
             raise ValueError(f"it has the attribute {name!r}, which {kind} does not have")
         if not fits(value, hints[name], sizes):
-            raise ValueError(f"its {name} has the wrong kind, or does not match the rest")
+            raise ValueError(f"its {name} has the wrong type, or does not match the rest")
     vars(model).update(state)
     vars(model).update(_told_by_fit(model))
     for name in hints:

@@ -11,7 +11,7 @@ from subspaces.data.blocks import ArrayBlocks
 from subspaces.estimators._all import all_estimators
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._fitted_state import restore
-from subspaces.estimators.selected_pca import SelectedPCA
+from subspaces.estimators.pca import PCA
 from subspaces.runtime import model_file
 from subspaces.runtime.threads import changed_filters
 
@@ -59,10 +59,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ValueError(f"{os.fspath(path)} cannot be loaded as a model: {reason}") from error
 
 
-def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
+def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | PCA:
     kinds = dict(all_estimators())
     if saved.estimator not in kinds:
-        raise ValueError(f"it is a model of {saved.estimator!r}, which this library does not have")
+        raise ValueError(f"this library has no estimator {saved.estimator!r}")
     model = kinds[saved.estimator]()
     model.set_params(**saved.parameters)
     restore(model, saved.state)
@@ -70,16 +70,16 @@ def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
         warnings.simplefilter("ignore")
         works = _is_whole(model)
     if not works:
-        raise ValueError("its parts do not fit together")
+        raise ValueError("its parts contradict each other")
     return model
 
 
-def _is_whole(model: SubspaceClusterer | SelectedPCA) -> bool:
+def _is_whole(model: SubspaceClusterer | PCA) -> bool:
     """Return whether the loaded model can score a sample, which takes all its parts.
 
     Also in passes and with a missing cell, if it can do that at all.
     """
-    if isinstance(model, SelectedPCA):
+    if isinstance(model, PCA):
         model._check_parameters()
         return bool(np.isfinite(model.score_samples(model.mean_[None])).all())
     row, labels = np.zeros((1, model._n_variables)), model.labels_

@@ -38,7 +38,7 @@ def common_dimension(model: SubspaceClusterer, X: Array) -> int:
     """Return the dimension that all clusters share; raise ValueError if they differ."""
     dimensions = dimensions_of(model, X, points=False)
     if len(set(dimensions)) > 1:
-        fact = f"{type(model).__name__} has one dimension for all clusters."
+        fact = f"{type(model).__name__} uses the same dimension for all clusters."
         one = use("n_components", max(dimensions))
         raise ParameterError("n_components", fact, one, value=list(dimensions))
     return dimensions[0]
@@ -57,8 +57,8 @@ def identified_dimension(model: SubspaceClusterer, dimension: int, rank: int, af
         doubt(
             ChoiceWarning,
             "full_rank",
-            "<n_components={n_components}> reaches the rank of the table, {rank}, so {most} "
-            "is used.",
+            "The table has rank {rank}, which is too low for <n_components={n_components}>, "
+            "so {most} was used.",
             n_components=dimension,
             rank=rank,
             most=most,
@@ -68,7 +68,7 @@ def identified_dimension(model: SubspaceClusterer, dimension: int, rank: int, af
             DataWarning,
             "rank_one",
             "All samples lie on one line, so subspaces cannot tell clusters apart.",
-            Advice("use a table of rank 2 or more"),
+            Advice("add variables, or check the table"),
         )
     return min(dimension, most)
 
@@ -79,8 +79,8 @@ def warn_of_full_rank(model: SubspaceClusterer, largest: int, rank: int) -> None
         doubt(
             ChoiceWarning,
             "full_rank",
-            "<n_components={n_components}> equals the rank of the table, so predict gives "
-            "every sample to that cluster.",
+            "<n_components={n_components}> equals the rank of the table, so predict puts all "
+            "new samples into that cluster.",
             SMALLER_DIMENSION,
             n_components=largest,
         )

@@ -165,8 +165,10 @@ class EnsembleKSubspaces(SubspaceClusterer):
         wanted = problem.dimensions if self.n_base_components is None else self.n_base_components
         wanted = np.atleast_1d(wanted).tolist()
         if self.n_base_components is not None and len(wanted) not in (1, count):
-            fact = f"<n_base_components> has {len(wanted)} entries for {{n:#cluster}} in each run."
-            advice = Advice("use an int, or one per cluster of a run")
+            fact = (
+                f"<n_base_components> has {len(wanted)} entries, but each run has {{n:#cluster}}."
+            )
+            advice = Advice("give one number for all, or one for each")
             raise ParameterError("n_base_components", fact, advice, n=count)
         dimensions = tuple(
             min(as_count(r, "n_base_components", low=low), max(rank - 1, low))
@@ -175,7 +177,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         needed = sum(partition.smallest_size(r) for r in dimensions)
         if n < needed:
             fact = f"<n_candidates={{value}}> needs {needed} samples, but there are {n}."
-            advice = Advice("use fewer candidates", "n_candidates")
+            advice = Advice("set fewer candidates", "n_candidates")
             raise ParameterError("n_candidates", fact, advice, value=count)
         return Problem(problem.rows, dimensions, "residual", problem.affine)
 
@@ -184,10 +186,10 @@ class EnsembleKSubspaces(SubspaceClusterer):
             doubt(
                 NotConvergedWarning,
                 "filled_up",
-                "The graph gave {missing:#cluster} too few for <n_clusters={n_clusters}>, so "
-                "neighbours of random samples were used instead.",
+                "The graph had {missing:#cluster} too few for <n_clusters={n_clusters}>, so "
+                "the rest were made around random samples.",
                 FEWER_CLUSTERS,
-                Advice("use a larger <n_runs>", "n_runs", command=""),
+                Advice("increase <n_runs>", "n_runs", command=""),
                 missing=missing,
                 n_clusters=self.n_clusters,
             )

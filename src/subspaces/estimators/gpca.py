@@ -184,16 +184,16 @@ class GPCA(SubspaceClusterer):
         filling = sum(r == rank for r in problem.dimensions)
         if filling > 1:
             fact = (
-                "Several clusters have dimension {value}, the rank of the table, so they fill "
-                "the same space."
+                "Several clusters have dimension {value}, the rank of the table, so they are "
+                "the same subspace."
             )
             raise ParameterError("n_components", fact, SMALLER_DIMENSION, value=rank)
         if filling and self.n_clusters > 1:
             doubt(
                 ChoiceWarning,
                 "full_rank",
-                "<n_components={n_components}> equals the rank of the table, so no polynomial "
-                "describes such a cluster.",
+                "<n_components={n_components}> equals the rank of the table, so GPCA cannot "
+                "find such a cluster.",
                 SMALLER_DIMENSION,
                 n_components=rank,
             )
@@ -235,13 +235,13 @@ class GPCA(SubspaceClusterer):
         size = n_monomials(len(dimensions), projected)
         needed = size - n_vanishing(dimensions, projected)
         facts = {"n_projected": projected, "size": size, "needed": needed, "n": n, "least": least}
-        advice = [Advice("use another method such as KSubspaces", command="use another method")]
+        advice = [Advice("try another method, such as KSubspaces", command="try another method")]
         if projected > least:
-            smaller = Advice("use <n_projected> of {least} or more", "n_projected", command="")
+            smaller = Advice("set <n_projected> to {least} or more", "n_projected", command="")
             advice = [smaller, *advice]
         if size > MOST_MONOMIALS:
             most = f"more than {MOST_MONOMIALS}"
-            fact = f"<n_clusters={{value}}> needs polynomials with {{size}} terms, {most}."
+            fact = f"<n_clusters={{value}}> needs polynomials with {{size}} terms, which is {most}."
             raise ParameterError("n_clusters", fact, *advice, value=self.n_clusters, **facts)
         if n < needed:
             fact = (
@@ -269,7 +269,7 @@ class GPCA(SubspaceClusterer):
             doubt(
                 NotConvergedWarning,
                 "filled_up",
-                "{broken:#cluster was|clusters were} too small and got samples from others, "
+                "{broken:#cluster was|clusters were} too small and took samples from others, "
                 "so <n_clusters={n_clusters}> may be too many.",
                 FEWER_CLUSTERS,
                 SMALLER_DIMENSION,

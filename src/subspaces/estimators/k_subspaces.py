@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from subspaces._types import Auto, Init, PerCluster, Seed
-from subspaces.estimators._base import SubspaceClusterer
+from subspaces._types import Array, Auto, Init, PerCluster, Seed
+from subspaces.estimators._weighted import WeightedClusterer
 from subspaces.psc.fit import fit
 
 
-class KSubspaces(SubspaceClusterer):
+class KSubspaces(WeightedClusterer):
     """K-subspaces clustering.
 
     Alternates between fitting a PCA to each cluster and giving each sample to the cluster whose
@@ -121,6 +121,6 @@ class KSubspaces(SubspaceClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any) -> None:
-        self.fit_ = fit(X, None, self._settings(criterion="residual", measures=False))
+    def _fit_any(self, X: Any, weights: Array | None) -> None:
+        self.fit_ = fit(X, weights, self._settings(criterion="residual", measures=False))
         self.__dict__ |= self._attributes_of_fit()

@@ -10,13 +10,15 @@ from scipy.special import logsumexp
 
 from subspaces._types import Array, Data, MixtureNoise, PerCluster, Seed, StopReason
 from subspaces.core import em, incomplete, partition, ppca_mixture
-from subspaces.core.dimensions import dimensions_of, nothing_to_cluster
+from subspaces.core.dimensions import check_enough, dimensions_of, nothing_to_cluster
 from subspaces.core.incomplete import IncompleteMixture, as_gaussian, as_subspace
 from subspaces.core.partition import Partition, order_of_appearance
 from subspaces.data.validation import has_holes
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.estimators._weighted import WeightedClusterer
 from subspaces.messages import SMALLER_DIMENSION, Advice, ParameterError
 from subspaces.psc.doubts import warn_of_an_early_end, warn_of_empty_clusters
+from subspaces.psc.fit import no_weights
 from subspaces.psc.incomplete import fill, fitted
 from subspaces.rivals import factor_mixture, factor_mixture_em
 from subspaces.rivals.mixture_starts import first_partitions, leading_loadings, random_loadings
@@ -109,10 +111,11 @@ class MixtureClusterer(SubspaceClusterer):
         float
             -2 log-likelihood + log(n) times the number of free parameters.
         """
-        return self._bic(self.score_samples(X))
+        log_density = self.score_samples(X)
+        return self._bic(float(log_density.sum()), len(log_density))
 
-    def _bic(self, log_density: Array) -> float:
-        return float(-2.0 * log_density.sum() + self._n_parameters * np.log(len(log_density)))
+    def _bic(self, log_likelihood: float, n_samples: float) -> float:
+        return float(-2.0 * log_likelihood + self._n_parameters * np.log(n_samples))
 
     def _log_joint(self, X: Array) -> Array:
         """Return ``log pi_k f_k(x)`` of every row under every cluster, (n, K)."""
@@ -136,24 +139,28 @@ class MixtureClusterer(SubspaceClusterer):
         columns = ("start", "log_likelihood", "n_iter", "stop_reason")
         self.starts_ = [{name: getattr(run, name) for name in columns} for run in runs]
 
-    def _store_subspaces(self, X: Array, bases: Sequence[Array]) -> None:
+    def _store_subspaces(
+        self, X: Array, bases: Sequence[Array], weights: Array | None = None
+    ) -> None:
         """Set labels, subspaces, log-likelihood and BIC from the parameters of the mixture.
 
-        bases: K arrays (p, r). A spectrum sums squared scores times the cluster's probability.
+        bases: K arrays (p, r). A spectrum sums squared scores times the cluster's probability, and
+        by weights (n,), None if all rows count one.
         """
         joint = self._log_joint(X)
         self.labels_ = partition.assign(-joint)
         shares = em.responsibilities(joint)
+        shares = shares if weights is None else shares * weights[:, None]
         self.subspaces_ = []
         whole = incomplete.imputed(X, self._mixture()) if has_holes(X) else X
         for centre, basis, share in zip(self.means_, bases, shares.T, strict=True):
             subspace = Subspace(centre, basis, np.zeros(basis.shape[1]))
             self.subspaces_.append(Subspace(centre, basis, share @ scores(whole, subspace) ** 2))
         self.n_components_ = widths(self.subspaces_)
-        log_density = logsumexp(joint, axis=1)
-        self.log_likelihood_ = float(log_density.sum())
+        self.log_likelihood_ = em.log_likelihood(joint, weights)
         self.objective_ = -self.log_likelihood_
-        self.bic_ = self._bic(log_density)
+        n = len(X) if weights is None else float(weights.sum())
+        self.bic_ = self._bic(self.log_likelihood_, n)
 
     def _warn_of_a_poor_end(self) -> None:
         warn_of_an_early_end(self.stop_reason_, self.max_iter, self.n_clusters)
@@ -161,7 +168,7 @@ class MixtureClusterer(SubspaceClusterer):
         warn_of_empty_clusters(found, self.n_clusters, SMALLER_DIMENSION)
 
 
-class MPPCA(MixtureClusterer):
+class MPPCA(WeightedClusterer, MixtureClusterer):
     """Mixture of probabilistic principal component analysers.
 
     Each cluster is a Gaussian with its own mean, large variances along a few axes and one small
@@ -317,22 +324,31 @@ class MPPCA(MixtureClusterer):
         )
         return IncompleteMixture(clusters, model.weights, model.noise, self._known_columns)
 
-    def _fit(self, X: Array) -> None:
+    def _fit_any(self, X: Array, weights: Array | None) -> None:
         if not has_holes(X):
-            self._fit_complete(X)
+            self._fit_complete(X, weights)
             return
+        if weights is not None:
+            raise no_weights("missing values")
         with one_blas_thread():
             self._fit_with_holes(X)
 
-    def _fit_complete(self, X: Array) -> None:
+    def _fit_complete(self, X: Array, weights: Array | None = None) -> None:
+        """Fit the rows of positive weight; the others are only given labels."""
+        whole, counts = X, weights
+        if weights is not None:
+            check_enough(weights, dimensions_of(self, X))
+            X, counts = X[weights > 0.0], weights[weights > 0.0]
         shared = as_choice(self.noise, "noise", get_args(MixtureNoise)) == "shared"
         dimensions = dimensions_of(self, X)
         n_starts, random = self._check_search(X)
-        setting = ppca_mixture.pose(X, dimensions, affine=True, shared_noise=shared)
+        setting = ppca_mixture.pose(X, dimensions, affine=True, shared_noise=shared, weights=counts)
         with one_blas_thread():
-            partitions = first_partitions(setting.rows, [dimensions], n_starts, random)
+            partitions = first_partitions(setting.rows, [dimensions], n_starts, random, counts)
             firsts = [(name, Partition(y, len(dimensions)).indicator) for name, y in partitions]
-            begun = [em.begin(name, ppca_mixture.first_state(setting, y)) for name, y in firsts]
+            begun = [
+                em.begin(name, ppca_mixture.first_state(setting, y), counts) for name, y in firsts
+            ]
             step = partial(ppca_mixture.step, setting)
             runs = em.search(begun, step, self.max_iter, self.tol)
         best = em.best_climb(runs)
@@ -344,15 +360,17 @@ class MPPCA(MixtureClusterer):
         if len(set(dimensions)) == 1:
             labels = np.argmax(best.state.log_joint, axis=1)
             model = ppca_mixture.reordered(model, order_of_appearance(labels, len(dimensions)))
-        self._store_model(X, model)
+        self._store_model(whole, model, weights)
         self._warn_of_a_poor_end()
 
-    def _store_model(self, X: Array, model: ppca_mixture.PPCAMixture) -> None:
+    def _store_model(
+        self, X: Array, model: ppca_mixture.PPCAMixture, weights: Array | None = None
+    ) -> None:
         self._model = model
         self.weights_, self.means_ = model.weights, model.centres
         self.noise_variance_ = model.noise
         self.explained_variance_ = list(model.variances)
-        self._store_subspaces(X, model.bases)
+        self._store_subspaces(X, model.bases, weights)
 
     def _log_joint(self, X: Array) -> Array:
         holes = np.isnan(X).any(axis=1) | (self.missing_share_ > 0.0)
@@ -651,8 +669,8 @@ def _n_factors(model: MCFA, X: Array) -> int:
     """Return the number of common factors, after checks of it and of ``n_clusters`` against X."""
     n, p = X.shape
     if np.ndim(model.n_components):
-        fact = f"{type(model).__name__} uses one <n_components> for all clusters."
-        advice = Advice("use the sum of the clusters' dimensions, say", "n_components")
+        fact = f"{type(model).__name__} uses the same <n_components> for all clusters."
+        advice = Advice("try the sum of the dimensions", "n_components")
         raise ParameterError("n_components", fact, advice, value=model.n_components)
     why, most = " for {n:#sample} of {p:#variable}", min(n - 1, p)
     n_factors = as_count(model.n_components, "n_components", low=1, high=most, why=why, n=n, p=p)

@@ -22,8 +22,8 @@ from subspaces._types import (
 from subspaces.core.array import in_main_memory
 from subspaces.core.partition import Partition
 from subspaces.data.validation import warn_of_copies
-from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._subspaces import as_list_name
+from subspaces.estimators._weighted import WeightedClusterer
 from subspaces.messages import use
 from subspaces.psc.doubts import warn_of_infinite_objective, warn_of_single_samples
 from subspaces.psc.fit import fit
@@ -42,7 +42,7 @@ def with_choices(model: Any) -> Any:
     return clone(model).set_params(**chosen)
 
 
-class PSC(SubspaceClusterer):
+class PSC(WeightedClusterer):
     """Predictive subspace clustering.
 
     Finds groups of samples that each lie near their own low-dimensional subspace. A sample goes to
@@ -310,8 +310,8 @@ class PSC(SubspaceClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any) -> None:
-        self.fit_ = fit(X, None, self._settings())
+    def _fit_any(self, X: Any, weights: Array | None) -> None:
+        self.fit_ = fit(X, weights, self._settings())
         self.__dict__ |= self._attributes_of_fit()
 
     def _attributes_of_fit(self) -> dict[str, Any]:
@@ -342,7 +342,7 @@ class PSC(SubspaceClusterer):
             self.labels_ if rows is None else in_main_memory(self.labels_),
             self.fit_.sizes,
         )
-        if self.missing_share_:  # where sizes are sums of probabilities
+        if self.missing_share_ or self._weights is not None:  # sizes are no numbers of samples
             sizes = Partition(labels, len(sizes)).sizes
         instead = "loo" if self.n_variables_ is None else "loo_projection"
         # Those of workers or a device are so many that single ones would be hard to find.

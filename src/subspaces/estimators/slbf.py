@@ -122,6 +122,6 @@ class SLBF(SubspaceClusterer):
 
     def _check_size(self, n: int) -> None:
         if as_flag(self.spectral, "spectral") and n > MOST_SAMPLES:
-            fact = f"The graph of SLBF works for up to {MOST_SAMPLES} samples, but there are {n}."
-            without = use("spectral", False, "use another method")
+            fact = f"SLBF with a graph works for up to {MOST_SAMPLES} samples, but there are {n}."
+            without = use("spectral", False, "try another method")
             raise ParameterError("spectral", fact, without, value=True)

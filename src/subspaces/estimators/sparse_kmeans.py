@@ -172,13 +172,13 @@ class SparseKMeans(SubspaceClusterer):
         as_count(self.max_iter, "max_iter", low=1)
         as_real(self.tol, "tol")
         if self.bound is not None and self.n_variables is not None:
-            fact = "<bound> and <n_variables> set the same thing. Give only one."
+            fact = "<bound> and <n_variables> set the same thing. Leave out one of them."
             raise ParameterError("bound", fact, value=self.bound)
         if self.n_variables is not None:
             as_count(self.n_variables, "n_variables", low=1, high=p, why=" for {p:#variable}", p=p)
             if self.n_clusters == 1:
-                fact = "<n_variables={value}> cannot be chosen for one cluster."
-                more = Advice("use 2 or more clusters", "n_clusters")
+                fact = "<n_variables={value}> needs more than one cluster."
+                more = Advice("set <n_clusters> to 2 or more", "n_clusters")
                 raise ParameterError("n_variables", fact, more, value=self.n_variables)
         if not np.ptp(X, axis=0).any():
             raise nothing_to_cluster("All samples are equal")

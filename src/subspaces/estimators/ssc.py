@@ -177,9 +177,10 @@ class SSC(SubspaceClusterer):
         if self.affinity_matrix_.nnz == 0:
             raise ParameterError(
                 "alpha",
-                "No sample is described by others with <solver={solver!r}> and <alpha={value!r}>.",
-                Advice("use a larger <alpha>", "alpha", command=""),
-                Advice("use other data"),
+                "<alpha={value!r}> is too small for <solver={solver!r}>: no sample is a sum "
+                "of others.",
+                Advice("increase <alpha>", "alpha", command=""),
+                Advice("check the table"),
                 value=self.alpha,
                 solver=self.solver,
             )
@@ -201,7 +202,7 @@ class SSC(SubspaceClusterer):
         else:
             larger["alpha"] = self._alpha(self._default_alpha)
         advice = [
-            Advice(f"use <{name}> above {value:g}", name, command="use another method")
+            Advice(f"increase <{name}> above {value:g}", name, command="try another method")
             for name, value in larger.items()
         ]
         if self.solver == "omp":
@@ -209,7 +210,8 @@ class SSC(SubspaceClusterer):
         doubt(
             TrustWarning,
             "pieces",
-            "The graph falls into {pieces} pieces, more than <n_clusters={n_clusters}>.",
+            "The graph of the samples falls into {pieces} pieces, more than "
+            "<n_clusters={n_clusters}>.",
             *advice,
             pieces=n_pieces,
             n_clusters=n_clusters,

@@ -23,8 +23,9 @@ def compiled(name: str) -> ModuleType | None:
         _missing.append(reason)
         if len(_missing) == 1:
             warnings.warn(
-                f"The compiled kernels of subspaces are missing ({reason}), so fits take longer. "
-                "Install it again with a C compiler, or set SUBSPACES_PURE=1 to hide this warning.",
+                f"The compiled part of subspaces is missing ({reason}), so fits take longer. "
+                "Install subspaces again with a C compiler, or set SUBSPACES_PURE=1 to hide "
+                "this warning.",
                 RuntimeWarning,
                 stacklevel=2,
             )

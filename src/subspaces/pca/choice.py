@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from subspaces._types import Array, Axes, Data, FoundNoise, Indices, Mask, NoiseKind, Seed
 from subspaces.data.validation import row_names, warn_of_copies
 from subspaces.messages import Verdict, shown
-from subspaces.pca.components import KINDS_OF_NOISE
+from subspaces.pca.components import KINDS_OF_NOISE, Components
 from subspaces.pca.leave_one_cell_out import cell_errors
 from subspaces.pca.missing import warn_of_low_values
-from subspaces.pca.table import varying_table
+from subspaces.pca.table import VaryingTable, varying_table
 from subspaces.pca.verdict import (
     AxisKind,
     doubts_about_components,
@@ -55,10 +55,10 @@ class PCAComponents(WithVerdict):
         Row of that sample; ``table`` has its name.
     alone : ndarray of shape (m,), of bool
         Whether the axis stands out by that sample alone.
-    noise : {"none", "equal", "unequal", "unequal_samples", "heavy", "correlated"}
+    noise : {"none", "equal", "unequal", "unequal_samples", "heavy", "correlated", "unknown"}
         Kind of the noise: none, variables of equal or unequal variance, samples of unequal
-        variance, heavy tails, or correlated variables, where the count is that of the break in the
-        spectrum.
+        variance, heavy tails, correlated variables, where the count is that of the break in the
+        spectrum, or unknown in a table that is too small.
     correlation : float
         z value of the correlation among the columns beyond the components.
     hidden : float
@@ -150,7 +150,8 @@ def pca_components(
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows, at least five of them. NaN is a cell that was not observed.
+        Samples in rows. NaN is a cell that was not observed. In fewer than five samples or three
+        variables nothing can be told from noise: the first axis is the answer, graded NO.
     center : bool, default True
         Whether the PCA has a mean.
     scale : bool, default False
@@ -212,7 +213,7 @@ def pca_components(
     >>> found.n_components, found.low, found.high
     (3, 3, 3)
     >>> found.verdict
-    '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
+    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
     """
     table = varying_table(X, center=center, scale=scale)
     method = as_choice(method, "method", KINDS_OF_NOISE)
@@ -224,14 +225,33 @@ def pca_components(
         if table.cells is not None:
             r = max(found.count, 1)
             warn_of_low_values(table.cells, axes.coordinates[:, :r] @ axes.basis[:, :r].T)
-    loco = _left_out_cells(axes, len(found.ratio), random, table.observed, center=table.center)
-    predictive = int(np.argmin(loco))
+    choice = choice_of(table, found, axes, random, row_names(X))
     more = table.has_more_than(most)
-    doubts += doubts_about_components(found, table.names, axes, predictive, more=more)
+    doubts += doubts_about_components(found, table.names, axes, choice.n_predictive, more=more)
     for each in shown(doubts):
         warn(each)
-    explained = axes.eigenvalues[: len(found.ratio)] / max(axes.eigenvalues.sum(), 1e-300)
-    conclusion = verdict_on_components(found, explained, table.shape, predictive, table.loudest)
+    return choice
+
+
+def choice_of(
+    table: VaryingTable,
+    found: Components,
+    axes: PrincipalAxes,
+    random: np.random.Generator,
+    sample_names: NDArray[Any] | None,
+) -> PCAComponents:
+    """Return what was counted in a table with these axes, and how many of them predict."""
+    counted = table.weighted(axes)
+    loco = _left_out_cells(counted, len(found.ratio), random, table.observed, center=table.center)
+    predictive = int(np.argmin(loco))
+    explained = axes.eigenvalues / max(axes.eigenvalues.sum(), 1e-300)
+    explained = explained[: len(found.ratio) or found.count]
+    energies = axes.basis**2 @ axes.eigenvalues
+    loudest = "", 0.0
+    if energies.any():
+        share = float(energies.max() / energies.sum())
+        loudest = table.variables[int(energies.argmax())], share
+    conclusion = verdict_on_components(found, explained, table.shape, predictive, loudest)
     return PCAComponents(
         n_components=found.count,
         low=found.low,
@@ -248,7 +268,7 @@ def pca_components(
         loco=loco,
         kinds=kinds_of_axes(found, explained),
         conclusion=conclusion,
-        sample_names=row_names(X),
+        sample_names=sample_names,
     )
 
 

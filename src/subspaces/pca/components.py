@@ -20,7 +20,7 @@ d_j         variances     (p,)       of the noise in the columns
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import get_args
+from typing import Annotated, get_args
 
 import numpy as np
 from scipy import special
@@ -29,6 +29,7 @@ from subspaces._types import Array, FoundNoise, Indices, Mask, NoiseKind
 from subspaces.core.leave_one_out import graded_axes
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.pca.noise_edge import NoiseEdge, edge_of_noise
+from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import PrincipalAxes, principal_axes
 
 # What the noise may be taken for.
@@ -65,8 +66,8 @@ LEAST_UNEXPLAINED = 0.05
 UNUSUAL = 2.0
 # An axis whose largest scores are not among so many rows does not rest on one of them.
 CANDIDATES = 20
-# Rows a column from which on the scatter is formed; and the share of the largest eigenvalue down to
-# which others have ten digits.
+# How many times as long one side is from which on the scatter of the other is formed; and the share
+# of the largest eigenvalue down to which others have ten digits.
 MANY_ROWS, FAINT = 4, 1e-6
 # Residuals that tell the kurtosis: of more cells every so many rows are read.
 ENOUGH_CELLS = 1 << 22
@@ -74,6 +75,7 @@ ENOUGH_CELLS = 1 << 22
 MOST_AXES, BEYOND = 12, 5
 
 
+@serialisable
 @dataclass(frozen=True)
 class Components:
     """How many components there are, and each axis beside the noise.
@@ -81,11 +83,12 @@ class Components:
     count, low, high: how many, at three levels; low and high are None where columns are correlated.
     above: how many are above the edge of independent noise, whatever the noise is; fewer than the
     count if a loud column came before the last component. noise: "none", "equal", "unequal",
-    "unequal_samples", "heavy" or "correlated". ratio, ratio_without (m,): each eigenvalue with all
-    rows and without its most influential one, over the edge; rests_on (m,): that row; alone (m,):
-    whether the axis is a component by that row alone. correlation: the z value of correlated
-    columns; hidden: the share of the energy below which a component is not seen; leading: whether
-    the leading axes hold the components, which may have been counted in units of the noise.
+    "unequal_samples", "heavy", "correlated", or "unknown" in a table that is too small. ratio,
+    ratio_without (m,): each eigenvalue with all rows and without its most influential one, over the
+    edge; rests_on (m,): that row; alone (m,): whether the axis is a component by that row alone.
+    correlation: the z value of correlated columns; hidden: the share of the energy below which a
+    component is not seen; leading: whether the leading axes hold the components, which may have
+    been counted in units of the noise.
     """
 
     count: int
@@ -93,10 +96,10 @@ class Components:
     high: int | None
     above: int
     noise: FoundNoise
-    ratio: Array
-    ratio_without: Array
-    rests_on: Indices
-    alone: Mask
+    ratio: Annotated[Array, "m"]
+    ratio_without: Annotated[Array, "m"]
+    rests_on: Annotated[Indices, "m"]
+    alone: Annotated[Mask, "m"]
     correlation: float
     hidden: float
     leading: bool = True
@@ -105,14 +108,21 @@ class Components:
 def all_axes(rows: Array) -> PrincipalAxes:
     """All principal axes of the rows (n, p).
 
-    From the eigenvectors of their scatter where there are many rows; by `graded_axes` where some
-    eigenvalue is so faint that it would have fewer than ten digits.
+    From the eigenvectors of the smaller scatter if one side is much longer than the other; by
+    `graded_axes` if some eigenvalue is so faint that it would have fewer than ten digits.
     """
     n, p = rows.shape
     if n > MANY_ROWS * p:
         values, vectors = np.linalg.eigh(rows.T @ rows)
         basis = np.ascontiguousarray(vectors[:, ::-1])
         found = PrincipalAxes(rows @ basis, values[::-1].copy(), basis)
+    elif p > MANY_ROWS * n:
+        values, vectors = np.linalg.eigh(rows @ rows.T)
+        # Rows around their mean span one direction less than there are rows.
+        some = values > p * np.finfo(float).eps * values[-1]
+        roots = np.sqrt(values[some][::-1])
+        left = vectors[:, some][:, ::-1]
+        found = PrincipalAxes(left * roots, roots**2, rows.T @ (left / roots))
     else:
         found = principal_axes(rows)
     is_full = found.rank >= min(n - 1, p) > 0
@@ -278,6 +288,13 @@ def without_noise(axes: PrincipalAxes, *, center: bool) -> Components:
     alone = without <= 0.0
     kept = np.where(alone, 0.0, np.inf)
     return Components(rank, rank, rank, rank, "none", infinite, kept, rests_on, alone, 0.0, 0.0)
+
+
+def too_small(axes: PrincipalAxes) -> Components:
+    """Return the first axis as the answer for a table in which nothing can be told from noise."""
+    none, nobody = np.zeros(0), np.zeros(0, dtype=np.intp)
+    alone = np.zeros(0, dtype=bool)
+    return Components(1, 0, axes.rank, 0, "unknown", none, none, nobody, alone, 0.0, 1.0)
 
 
 def noise_after(

@@ -43,6 +43,8 @@ from subspaces.subspace import PrincipalAxes
 
 # Numbers in a block of left-out axes, or of matrices S_r: one megabyte, which stays in the cache.
 BLOCK_ELEMENTS = 1 << 17
+# Fewer rows in a block would take longer to call for than to compute.
+FEWEST_ROWS = 32
 # Neighbouring eigenvalues are mixed if their gap is at most this many of its standard errors.
 MIXED_ERRORS = 2.0
 
@@ -64,26 +66,17 @@ class StandardErrors:
 
 
 @dataclass(frozen=True)
-class Turns:
-    """Angles in radians by which the subspace (n,) and each axis (n, R) turn without a sample."""
-
-    subspace: Array
-    axes: Array
-
-
-@dataclass(frozen=True)
 class LeftOut:
     """The PCA without each sample of positive weight, in all axes of the PCA with it.
 
-    coordinates (n, d) and weights (n,) of the samples; removed (n,): u_i; rows (n, d): z_i; refits:
-    all axes (d, d), as rows, without a sample that nearly is an axis by itself.
+    coordinates (n, d) and weights (n,) of the samples; removed (n,): u_i; refits: all axes (d, d),
+    as rows, without a sample that nearly is an axis by itself.
     """
 
     coordinates: Array
     weights: Array
     removed: Array
     affine: bool
-    rows: Array
     eigenvalues: Array
     roots: Array
     refits: dict[int, Array]
@@ -98,19 +91,26 @@ class LeftOut:
         """What a change without a sample is multiplied by in its pseudo-value, (n,)."""
         return (self.total - self.removed) / self.removed
 
+    def rows(self, block: slice) -> Array:
+        """Return the z_i of a block of samples, (b, d)."""
+        removed, total = self.removed[block], self.total
+        lost = removed * total / (total - removed) if self.affine else removed
+        return np.sqrt(lost)[:, None] * self.coordinates[block]
+
     def axes_of(self, block: slice, which: Sequence[int]) -> Array:
         """Return axes ``which`` without each sample of a block, (b, len(which), d)."""
-        found = axes_without(self.rows[block], self.eigenvalues, self.roots[block], which)
+        found = axes_without(self.rows(block), self.eigenvalues, self.roots[block], which)
         for i, refit in self.refits.items():
             if block.start <= i < block.stop:
                 found[i - block.start] = refit[list(which)]
         return found
 
-    def blocks(self, n_axes: int, length: int) -> Iterator[slice]:
+    def blocks(self, n_axes: int, length: int, fewest: int = 1) -> Iterator[slice]:
         """Yield blocks of samples whose left-out axes, of this length each, are few numbers."""
-        step = max(1, BLOCK_ELEMENTS // (n_axes * length))
-        for start in range(0, len(self.rows), step):
-            yield slice(start, min(start + step, len(self.rows)))
+        n, most = len(self.weights), min(BLOCK_ELEMENTS, self.coordinates.size // 4)
+        step = max(fewest, most // (n_axes * length))
+        for start in range(0, n, step):
+            yield slice(start, min(start + step, n))
 
     def covariance(self, products: Array, sums: Array) -> Array:
         """Return S from ``sum_i w_i q_i q_i'`` and ``sum_i w_i q_i`` of pseudo-values q_i."""
@@ -155,27 +155,21 @@ def jackknife(
 
 def turns(
     axes: PrincipalAxes, n_components: int, *, affine: bool = True, weights: Array | None = None
-) -> Turns:
-    """Return the angles by which the subspace and each of its axes turn without each sample.
+) -> Array:
+    """Return the largest angle in radians by which the subspace turns without each sample, (n,).
 
-    That of the subspace is the largest principal angle; 0 for a sample of weight 0.
+    It is 0 for a sample of weight 0, and for all if the subspace is that of all samples.
     """
-    n, count = len(axes.coordinates), min(n_components, axes.rank)
-    weights = np.ones(n) if weights is None else weights
-    present = np.flatnonzero(weights)
-    found = Turns(np.zeros(n), np.zeros((n, count)))
-    if not count:
+    count, found = n_components, np.zeros(len(axes.coordinates))
+    if not 0 < count < axes.rank:
         return found
-    left = without_each(axes, count, affine=affine, weights=weights)
-    for block in left.blocks(count, axes.rank):
-        new = left.axes_of(block, range(count))
-        inside, outside = np.split(new, [count], axis=2)
-        sine = np.sqrt(np.linalg.eigvalsh(outside @ np.swapaxes(outside, 1, 2))[:, -1].clip(0.0))
-        cosine = np.linalg.svd(inside, compute_uv=False)[:, -1]
-        found.subspace[present[block]] = np.arctan2(sine, cosine)
-        own = np.diagonal(inside, axis1=1, axis2=2)
-        rest = np.sqrt(np.maximum(np.einsum("brl,brl->br", new, new) - own**2, 0.0))
-        found.axes[present[block]] = np.arctan2(rest, own)
+    weights = np.ones(len(found)) if weights is None else weights
+    left, present = without_each(axes, count, affine=affine, weights=weights), weights > 0.0
+    sines = [
+        _largest_singular_values(left.axes_of(block, range(count))[..., count:])
+        for block in left.blocks(count, axes.rank, FEWEST_ROWS)
+    ]
+    found[present] = np.arcsin(np.minimum(np.concatenate(sines), 1.0))
     return found
 
 
@@ -195,21 +189,23 @@ def t_intervals(
 
 def without_each(axes: PrincipalAxes, count: int, *, affine: bool, weights: Array) -> LeftOut:
     """Return the PCA without each sample, for its first ``count`` axes, at least one."""
-    present = weights > 0.0
-    coordinates, weights = axes.coordinates[present], weights[present]
-    total, removed = weights.sum(), np.minimum(weights, 1.0)
-    lost = removed * total / (total - removed) if affine else removed
-    rows = np.sqrt(lost)[:, None] * coordinates
-    roots = downdate(rows, axes.eigenvalues, count + 1).eigenvalues
-    few = min(count, axes.rank - 1)
-    claimed = leverage(rows[:, :few], axes.eigenvalues[:few]).sum(axis=1)
-    refits = {}
-    for i in np.flatnonzero(claimed > NEARLY_ALL).tolist():
-        others = weights - np.where(np.arange(len(weights)) == i, removed, 0.0)
-        values, refits[i] = _refitted(coordinates, others, affine)
-        found = min(count + 1, axes.rank)
-        roots[i, :found] = np.where(roots[i, :found] > 0.0, values[:found], 0.0)
-    return LeftOut(coordinates, weights, removed, affine, rows, axes.eigenvalues, roots, refits)
+    coordinates, rank, present = axes.coordinates, axes.rank, weights > 0.0
+    if not present.all():
+        coordinates, weights = coordinates[present], weights[present]
+    roots, refits = np.empty((len(weights), count + 1)), dict[int, Array]()
+    left = LeftOut(
+        coordinates, weights, np.minimum(weights, 1.0), affine, axes.eigenvalues, roots, refits
+    )
+    few, found = min(count, rank - 1), min(count + 1, rank)
+    for block in left.blocks(1, rank, FEWEST_ROWS):
+        rows = left.rows(block)
+        roots[block] = downdate(rows, axes.eigenvalues, count + 1).eigenvalues
+        claimed = leverage(rows[:, :few], axes.eigenvalues[:few]).sum(axis=1)
+        for i in (block.start + np.flatnonzero(claimed > NEARLY_ALL)).tolist():
+            others = weights - np.where(np.arange(len(weights)) == i, left.removed, 0.0)
+            values, refits[i] = _refitted(coordinates, others, affine)
+            roots[i, :found] = np.where(roots[i, :found] > 0.0, values[:found], 0.0)
+    return left
 
 
 def _refitted(coordinates: Array, weights: Array, affine: bool) -> tuple[Array, Array]:
@@ -234,7 +230,7 @@ def _spreads(
     for first in range(0, count, step):
         which = range(first, min(first + step, count))
         products, sums = np.zeros((len(which), size, size)), np.zeros((len(which), size))
-        for block in left.blocks(len(which), size):
+        for block in left.blocks(len(which), size, FEWEST_ROWS):
             new = left.axes_of(block, which)
             if turned is not None:
                 new = np.swapaxes(turned[block], 1, 2) @ new
@@ -279,7 +275,7 @@ def _errors(left: LeftOut, without: Array, all_samples: Array) -> Array:
 def _rotations(left: LeftOut, basis: Array, rotation: Array) -> Array:
     """Return how varimax turns the first axes without each sample, (n, R, R)."""
     count = len(rotation)
-    found = np.empty((len(left.rows), count, count))
+    found = np.empty((len(left.weights), count, count))
     for block in left.blocks(count, len(basis)):
         new = left.axes_of(block, range(count))
         first, _, second = np.linalg.svd(new[..., :count] @ rotation)
@@ -287,10 +283,18 @@ def _rotations(left: LeftOut, basis: Array, rotation: Array) -> Array:
     return found
 
 
+def _largest_singular_values(matrices: Array) -> Array:
+    """Return the largest singular value of each matrix (m, a, b), (m,)."""
+    across = np.swapaxes(matrices, 1, 2)
+    wide = matrices.shape[1] <= matrices.shape[2]
+    squares = matrices @ across if wide else across @ matrices
+    return np.sqrt(np.linalg.eigvalsh(squares)[:, -1].clip(0.0))
+
+
 def _quadratic(points: Array, matrix: Array) -> Array:
     """Return ``x M x'`` for each point x (m, d), at least 0, in blocks of points."""
     found = np.empty(len(points))
-    step = max(1, BLOCK_ELEMENTS // len(matrix))
+    step = max(1, min(BLOCK_ELEMENTS, points.size) // len(matrix))
     for start in range(0, len(points), step):
         block = points[start : start + step]
         found[start : start + step] = np.einsum("ij,ij->i", block @ matrix, block)

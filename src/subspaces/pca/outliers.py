@@ -1,32 +1,73 @@
-"""Which samples do not belong to a PCA: far within its axes, or far from them."""
+"""Which samples do not belong to a PCA: far within its axes (T2), or far from them (Q).
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Each sample is judged by the PCA of the others. Let ``x_i = mu + V s_i + noise_i``, with the
+eigenvalues omega of the noise's covariance and ``t_k = sum_l omega_l^k``.
+
+- T2 is the sum over the axes of the squared left-out score over the mean of those of the other m
+  samples. Each quotient has an F distribution of 1 and m degrees. Their sum is taken as ``b F(R,
+  nu)`` with the same mean and variance: ``nu = ((m - 4)(R - 2) + 4(m - 1))/3``.
+- Axes are regressions of the variables on the scores. So their errors have the covariance of the
+  noise times the leverage ``s_i' (S'S)^-1 s_i = T2_i/m``, and Q is the squared distance from the
+  axes over ``1 + T2_i/m``: a sum of ``omega_l chi2_1``, whatever the scores.
+- With the same three moments, ``1 + a (Q/t_1 - 1)`` with ``a = t_1 t_3/t_2^2`` is a chi2 of
+  ``t_2^3/t_3^2`` degrees over their number [Imhof 1961], and its cube root z nearly normal [Wilson
+  & Hilferty 1931]. The power ``h_0 = 1 - 2a/3`` of [Jackson & Mudholkar 1979] uses the same a. It
+  is bounded if h_0 < 0, so that nobody exceeds its limit.
+- Sums of powers of sample eigenvalues are too large. With the traces w_k of powers of a Wishart
+  matrix of f degrees, ``t_2 = (w_2 - w_1^2/f)/((f - 1)(f + 2))`` and ``t_3 = f (w_3 - 3 w_1 w_2/f +
+  2 w_1^3/f^2)/((f - 1)(f - 2)(f + 2)(f + 4))`` are unbiased [Srivastava 2005].
+- z is compared with the mean and the standard deviation of the other samples: Student's t.
+
+The m samples are those that belong. They are found by starting from the nearest half, and taking in
+those within the limits until nobody comes or goes. Limits are those of n samples and two distances:
+``level/(2 n)`` each [Bonferroni].
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from subspaces._types import Array, Axes, Data, Indices
+from subspaces._types import Array, Axes, Data, Indices, Mask
 from subspaces.core.leave_one_out import centred, exact_errors
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.data.validation import as_table_to_fit, check_squares, row_names
-from subspaces.messages import Advice, Grade, ParameterError, Verdict, listed
+from subspaces.messages import (
+    FILL,
+    Advice,
+    Grade,
+    ParameterError,
+    TrustWarning,
+    Verdict,
+    listed,
+    use,
+)
 from subspaces.pca.components import all_axes
-from subspaces.pca.missing import hotelling, row_errors
+from subspaces.pca.missing import column_regressions, hotelling, row_errors
 from subspaces.pca.press import incomplete_pca
 from subspaces.runtime.parameters import as_count, as_flag, as_real
 from subspaces.runtime.result import WithVerdict, as_frame
+from subspaces.runtime.warning import doubt
+from subspaces.subspace import PrincipalAxes, centre_of, principal_axes
 
-# The standard deviation of a normal distribution over its median absolute deviation.
-NORMAL_MAD = 1.4826
 # A squared distance below this share of the mean squared length of a sample is 0.
 LEAST_SQUARED_DISTANCE = 1e-20
 # How many samples of each kind a verdict names.
 NAMED = 3
 # A larger share of the samples are rather a group, or a component more, than outliers.
 TOO_MANY = 0.1
+# Lines through pairs of samples that show who is outlying: ROBPCA's number.
+LINES = 250
+# Above this many samples all within the limits are taken in at once, below an eighth of all.
+MANY = 400
+# A cap on the steps that take them in. Mostly there are two to six.
+MOST_STEPS = 30
+# The transformed Q is near 1. It spreads by at least this.
+LEAST_SPREAD = 1e-6
+SMALLEST = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,40 +76,46 @@ class PCAOutliers(WithVerdict):
 
     Attributes
     ----------
+    is_outlier : ndarray of bool of shape (n,)
+        Whether a sample does not belong: T2 or Q is beyond its limit.
     t2, t2_limit : ndarray of shape (n,), float
-        Hotelling's T2, the squared scores over their variances, and its limit.
+        Hotelling's T2 on the axes of all other samples, and its limit.
     q, q_limit : ndarray of shape (n,), float
-        Squared distance from the axes, and its limit.
-    t2_left_out, t2_left_out_limit, q_left_out, q_left_out_limit
-        The same under the PCA of all other samples, which the sample has not bent towards itself.
+        Squared distance from those axes, less what their own errors add, and its limit.
     t2_p_value, q_p_value : ndarray of shape (n,)
-        How often a sample that belongs is as far, by the two left-out measures.
-    outliers : ndarray of int
-        Rows of the samples that do not belong, the clearest first: of them a share of ``level`` is
-        expected to be a false alarm.
+        How often a sample that belongs is as far.
+    error : ndarray of shape (n,)
+        Squared distance from the axes of all other samples as it is: the leave-one-out error.
     level : float
-        Level of the limits, and false discovery rate of the outliers.
+        The chance that a table without outliers has a sample beyond the limits.
     conclusion : Verdict
         Who does not belong, as a value. Its ``grade`` is SURE if all samples belong, DOUBTFUL if
         some do not, and NO if those are too many to be outliers.
     sample_names : ndarray of shape (n,) or None
         The index of the data frame, if X had one.
+    variable_names : tuple of str
+        Names of the variables.
     """
 
+    is_outlier: Mask
     t2: Array
     t2_limit: float
     q: Array
     q_limit: float
-    t2_left_out: Array
-    t2_left_out_limit: float
-    q_left_out: Array
-    q_left_out_limit: float
     t2_p_value: Array
     q_p_value: Array
-    outliers: Indices
+    error: Array
     level: float
     conclusion: Verdict
-    sample_names: NDArray[Any] | None = None
+    sample_names: NDArray[Any] | None
+    variable_names: tuple[str, ...]
+    members: "Members"
+
+    @property
+    def outliers(self) -> Indices:
+        """Rows of the samples that do not belong, the clearest first."""
+        order = np.argsort(np.minimum(self.t2_p_value, self.q_p_value), kind="stable")
+        return order[self.is_outlier[order]]
 
     @property
     def table(self) -> Any:
@@ -76,9 +123,9 @@ class PCAOutliers(WithVerdict):
 
         A dict of columns where pandas is missing.
         """
-        names = ("t2", "t2_left_out", "t2_p_value", "q", "q_left_out", "q_p_value")
+        names = ("t2", "t2_p_value", "q", "q_p_value")
         columns = {name: getattr(self, name) for name in names}
-        columns["outlier"] = np.isin(np.arange(len(self.t2)), self.outliers)
+        columns["outlier"] = self.is_outlier
         if self.sample_names is None:
             return as_frame(columns)
         return as_frame({"sample": self.sample_names, **columns}, index="sample")
@@ -86,27 +133,177 @@ class PCAOutliers(WithVerdict):
     def _first_rows(self) -> Indices:
         return self.outliers
 
-    def plot(self, names: Sequence[str] | None = None, ax: Axes | None = None) -> Any:
-        """Draw the two left-out distances against each other, with limits; outliers are named.
+    def contributions(self, sample: int | str) -> Any:
+        """Return how much each variable adds to the distances of a sample.
+
+        Parameters
+        ----------
+        sample : int or str
+            Its row, or its name in the index of X.
+
+        Returns
+        -------
+        DataFrame with a row per variable, or a dict of columns where pandas is missing
+            ``q``: the residual of the variable, with its sign, over the standard deviation of those
+            of samples that belong. ``t2``: the share of the variable in T2. Shares sum to one, and
+            some may be negative.
+        """
+        q, t2 = self.members.contributions(self.row_of(sample))
+        return as_frame({"variable": self.variable_names, "q": q, "t2": t2}, index="variable")
+
+    def row_of(self, sample: int | str) -> int:
+        """Return the row of a sample, given by its name or its row."""
+        names = range(len(self.t2)) if self.sample_names is None else self.sample_names.tolist()
+        if sample in names:
+            return list(names).index(sample)
+        return as_count(sample, "sample", low=0, high=len(self.t2) - 1)
+
+    def plot(self, names: Sequence[str] | None = None, ax: Sequence[Axes] | None = None) -> Any:
+        """Draw both distances in the order of the samples, with their limits: a control chart.
 
         Parameters
         ----------
         names : sequence of str of length n, optional
             Names of the samples; by default the index of the data frame, or row numbers.
-        ax : matplotlib Axes, optional
+        ax : pair of matplotlib Axes, optional
             Where to draw; by default a new figure.
 
         Returns
         -------
-        matplotlib Axes
+        pair of matplotlib Axes
         """
         from subspaces import plots
 
-        return plots.outliers(self, names=names, ax=ax)
+        return plots.control_chart(self, names=names, ax=ax)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What samples that belong look like: a PCA, and the laws of both distances from it.
+
+    centre (p,), basis (p, R): of the PCA; energies (R,): mean squared left-out scores; count: how
+    many samples belong; law_of_t2: b and nu; usual, bend: t_1 and a of Q; z_mean, z_std:
+    of the transformed Q.
+    """
+
+    centre: Array
+    basis: Array
+    energies: Array
+    count: int
+    law_of_t2: tuple[float, float]
+    usual: float
+    bend: float
+    z_mean: float = 0.0
+    z_std: float = 1.0
+
+    def bent(self, q: Array) -> Array:
+        """Return z (m,), the transformed Q; where Q is 0 for all that belong, infinite above it."""
+        if self.usual == 0.0:
+            return np.where(q > 0.0, np.inf, 0.0)
+        return np.cbrt(1.0 + self.bend * (q / self.usual - 1.0))
+
+    def p_values(self, t2: Array, z: Array) -> Array:
+        """Return how often samples that belong are as far, by T2 and by Q, (m, 2)."""
+        r, found = len(self.basis.T), np.ones((len(t2), 2))
+        if r:
+            scale, freedom = self.law_of_t2
+            found[:, 0] = stats.f.sf(t2 / scale, r, freedom)
+        if self.usual == 0.0:
+            found[z > 0.0, 1] = 0.0
+        else:
+            t = (z - self.z_mean) / (self.z_std * np.sqrt(1.0 + 1.0 / self.count))
+            found[:, 1] = stats.t.sf(t, self.count - 1)
+        return found
+
+    def limits(self, chance: float) -> tuple[float, float]:
+        """Return the T2 and the Q that a sample that belongs exceeds with this chance."""
+        r, t2 = len(self.basis.T), 0.0
+        if r:
+            t2 = self.law_of_t2[0] * float(stats.f.isf(chance, r, self.law_of_t2[1]))
+        t = float(stats.t.isf(chance, self.count - 1)) * np.sqrt(1.0 + 1.0 / self.count)
+        z = self.z_mean + self.z_std * t
+        return t2, float(self.usual * (1.0 + (z**3 - 1.0) / self.bend))
+
+    def judge(self, rows: Array) -> "Judged":
+        """Judge samples (m, p) that had no part in the PCA."""
+        away = rows - self.centre
+        scores = away @ self.basis
+        t2 = _quotients(scores**2, self.energies).sum(axis=1)
+        errors = np.sum((away - scores @ self.basis.T) ** 2, axis=1)
+        q = errors / (1.0 + t2 / self.count)
+        p = self.p_values(t2, self.bent(q))
+        return Judged(t2, q, errors, p, np.zeros(len(rows), dtype=bool), self)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """T2, Q and squared distances (n,), p-values (n, 2); inside (n,): who the reference is of."""
+
+    t2: Array
+    q: Array
+    errors: Array
+    p: Array
+    inside: Mask
+    reference: Reference
+
+
+@dataclass(frozen=True)
+class Members:
+    """The samples that a PCA was fitted to, by their axes, and how they are judged.
+
+    new (m, p): samples to judge that the PCA was not fitted to, from the same origin.
+    """
+
+    axes: PrincipalAxes
+    center: bool
+    judged: Judged
+    new: Array | None = None
+
+    def contributions(self, i: int) -> tuple[Array, Array]:
+        """Return what each variable (p,) adds to Q and to T2 of sample i.
+
+        It is judged by the PCA of those that belong, without itself.
+        """
+        kept, v, reference = self.judged.inside.copy(), self.axes.basis, self.judged.reference
+        if self.new is None:
+            kept[i] = False
+        own = v @ self.axes.coordinates[i] if self.new is None else self.new[i]
+        members = self.axes.coordinates[kept]
+        centre = centre_of(members, self.center)
+        rest = members - centre
+        basis = all_axes(rest).basis[:, : len(reference.energies)]
+        rest = (rest - (rest @ basis) @ basis.T) @ v.T
+        away, basis = own - v @ centre, v @ basis
+        scores = away @ basis
+        fitted = np.mean(rest**2, axis=0)
+        spread = np.sqrt(fitted * reference.usual / max(float(fitted.sum()), SMALLEST))
+        parts = away * (basis @ _quotients(scores, reference.energies[: len(scores)]))
+        return _quotients(away - basis @ scores, spread), _quotients(parts, parts.sum())
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Samples under a PCA of some of them: each of these is left out as it is measured.
+
+    energies (n, R): squared scores, or (n, 1) their sum in units of the variances; errors (n,):
+    squared distances from the axes; centre (p,), basis (p, R): of the PCA; tail: eigenvalues that
+    the axes leave, of ``freedom`` degrees in ``directions``; variances (R,): of the scores, if
+    their energies are not known one by one; seen (n,): root of the share of observed cells.
+    """
+
+    energies: Array
+    errors: Array
+    centre: Array
+    basis: Array
+    tail: Array
+    freedom: int
+    directions: int
+    variances: Array | None = None
+    seen: Array | float = 1.0
 
 
 def pca_outliers(
-    X: Data, n_components: int, *, center: bool = True, level: float = 0.05
+    X: Data, n_components: int, *, center: bool = True, level: float = 0.05, robust: bool = False
 ) -> PCAOutliers:
     """Find the samples that do not belong to a PCA.
 
@@ -119,23 +316,22 @@ def pca_outliers(
     center : bool, default True
         Whether the PCA has a mean.
     level : float, default 0.05
-        Level of the limits: the share of the samples that exceed each of them by chance. The
-        ``outliers`` are found at that false discovery rate.
+        The chance that a table without outliers has a sample beyond the limits.
+    robust : bool, default False
+        Whether the axes are those of the samples that belong. Otherwise they are those of all
+        samples, and many outliers of one kind hide each other: then there is a warning.
 
     Returns
     -------
     PCAOutliers
-        ``.t2`` and ``.q`` with their limits, both left out as well, ``.outliers``, ``.verdict``,
-        ``.grade``, ``.table`` and ``.plot()``.
+        ``.is_outlier``, ``.t2`` and ``.q`` with their limits, ``.contributions(sample)``,
+        ``.verdict``, ``.grade``, ``.table`` and ``.plot()``.
 
     Notes
     -----
-    The limit of T2 is that of [Tracy, Young & Mason 1992] for samples that the PCA was fitted to,
-    and F for samples left out, scaled so that the medians agree: beside many noisy variables
-    left-out scores are shorter than fitted ones. The cube root of Q is nearly normal [Wilson &
-    Hilferty 1931]; its centre and spread are the median and the median absolute deviation, which
-    outliers do not move. The p-values of both left-out measures are tested together [Benjamini &
-    Hochberg 1995]. Scores that fall into clusters are not normal: T2 then says little.
+    Both distances of a sample are those from the PCA of all others. The limits hold for normal
+    scores and noise, equal or not, from 15 samples on. Scores that fall into clusters are not
+    normal: T2 then says little.
 
     With missing cells the PCA is fitted to the observed ones. T2 allows for scores that fewer cells
     place, Q is that of the o observed cells times (p - r) / (o - r), and where a sample is left out
@@ -148,157 +344,297 @@ def pca_outliers(
     >>> random = np.random.default_rng(0)
     >>> X = random.normal(size=(80, 2)) @ random.normal(size=(2, 12))
     >>> X += 0.1 * random.normal(size=X.shape)
-    >>> X[17] += random.normal(size=12)
-    >>> pca_outliers(X, 2).outliers
+    >>> X[17, 5] += 2
+    >>> found = pca_outliers(X, 2)
+    >>> found.outliers
     array([17])
+    >>> found.contributions(17)["q"].abs().idxmax()
+    'x5'
     """
     matrix = as_table_to_fit(X, min_samples=5)
     check_squares(matrix)
-    center = as_flag(center, "center")
-    level = as_real(level, "level")
-    if not 0.0 < level < 1.0:
-        raise ParameterError(
-            "level", "<level={value:g}> is out of range. Use a share such as 0.05.", value=level
-        )
-    has_holes = bool(np.isnan(matrix).any())
-    measured = _by_observed_cells if has_holes else _by_all_cells
-    found = measured(matrix, n_components, center=center)
-    n, r = len(matrix), found.n_axes
-
-    # Distances that are rounding tell nothing.
-    rounding = LEAST_SQUARED_DISTANCE * found.usual_energy
-    t2_p, t2_left_out_limit = _judged_inside(found.t2_left_out, r, n - center - 1, level)
-    # Of fewer cells Q spreads more, as a chi-square of fewer degrees of freedom does.
-    seen = np.sqrt(np.mean(~np.isnan(matrix), axis=1))
-    q_p, q_left_out_limit = _judged_outside(found.q_left_out, level, rounding, seen)
-    rates = stats.false_discovery_control(np.column_stack([t2_p, q_p]).ravel()).reshape(n, 2)
-    least = np.minimum(t2_p, q_p)
-    order = np.argsort(least, kind="stable")
-    outliers = order[(rates.min(axis=1) <= level)[order]]
-    return PCAOutliers(
-        t2=found.t2,
-        t2_limit=_limit_of_fitted(n, r, level, center=center),
-        q=found.q,
-        q_limit=_judged_outside(found.q, level, rounding)[1],
-        t2_left_out=found.t2_left_out,
-        t2_left_out_limit=t2_left_out_limit,
-        q_left_out=found.q_left_out,
-        q_left_out_limit=q_left_out_limit,
-        t2_p_value=t2_p,
-        q_p_value=q_p,
-        outliers=outliers,
-        level=level,
-        conclusion=_verdict(outliers, t2_p, q_p, level, row_names(X)),
-        sample_names=row_names(X),
+    center, robust = as_flag(center, "center"), as_flag(robust, "robust")
+    level = as_real(level, "level", above=True, high=1.0)
+    gaps = np.isnan(matrix)
+    holes = gaps if gaps.any() else None
+    filled = matrix if holes is None else np.where(gaps, np.nanmean(matrix, axis=0), matrix)
+    names = getattr(X, "columns", [f"x{j}" for j in range(matrix.shape[1])])
+    members = judge_samples(
+        all_axes(centred(filled, center)), n_components, level, holes, center=center, robust=robust
     )
+    return outliers_of(members, level, row_names(X), tuple(map(str, names)))
 
 
-@dataclass(frozen=True)
-class _Distances:
-    """T2 and Q of the samples, fitted and left out, (n,) each, with R = ``n_axes`` axes.
+def judge_samples(
+    axes: PrincipalAxes,
+    n_components: int,
+    level: float,
+    holes: Mask | None = None,
+    *,
+    center: bool,
+    robust: bool,
+) -> Members:
+    """Judge the samples with these principal axes by a PCA of R of them.
 
-    usual_energy: the mean squared length of a sample.
+    holes (n, p): missing cells, or None. robust: whether the PCA is that of the samples that
+    belong, and not of all. If not, warn if that names others.
     """
+    v, n = axes.basis, len(axes.coordinates)
+    r = _checked_number(n_components, axes, center=center)
+    fewest = r + center + 3
+    half = max(n // 2 + 1, fewest)
+    varying = int(np.count_nonzero(v.any(axis=1))) if axes.rank == n - center else axes.rank
 
-    n_axes: int
-    t2: Array
-    t2_left_out: Array
-    q: Array
-    q_left_out: Array
-    usual_energy: float
+    def measured(inside: Mask) -> Measured:
+        return _measured(axes, inside, r, varying - r, center=center)
+
+    def found_robustly() -> Judged:
+        start = _least_outlying(axes.coordinates, half)
+        return _settled(lambda inside: _judged(measured(inside), inside), start, level, fewest)
+
+    if robust:
+        if holes is not None:
+            fact = "<robust=True> does not work with missing values."
+            raise ParameterError("robust", fact, FILL, value=robust)
+        return Members(axes, center, _in_variables(found_robustly(), v))
+    if holes is None:
+        together = measured(np.ones(n, dtype=bool))
+    else:
+        table = np.where(holes, np.nan, axes.coordinates @ v.T)
+        together = _measured_with_gaps(table, r, center=center)
+    t2 = _quotients(together.energies, np.median(together.energies, axis=0)).sum(axis=1)
+    start = _nearest(t2, together.errors, half)
+    found = _settled(lambda inside: _judged(together, inside), start, level, fewest)
+    if holes is not None:
+        return Members(axes, center, found)
+    _warn_of_masking(found.inside, found_robustly().inside)
+    return Members(axes, center, _in_variables(found, v))
 
 
-def _by_all_cells(matrix: Array, n_components: int, *, center: bool) -> _Distances:
-    axes = all_axes(centred(matrix, center))
-    r = _checked_axes(matrix, n_components, axes.rank, center=center)
-    freedom = len(matrix) - center
-    scores, q, spectrum = axes.split(r)
-    t2 = np.sum(scores**2 / spectrum, axis=1) * freedom
-    removed = downdate(axes.coordinates, axes.eigenvalues, r, center)
+def _checked_number(n_components: int, axes: PrincipalAxes, *, center: bool) -> int:
+    n, p = len(axes.coordinates), len(axes.basis)
+    why = f" for {n} samples x {p} variables of rank {axes.rank}, one sample left out"
+    high = min(n - 2 - center, axes.rank)
+    return as_count(n_components, "n_components", low=0, high=high, why=why)
+
+
+def _in_variables(found: Judged, v: Array) -> Judged:
+    """Return the same with the PCA in terms of the variables, whose axes are v (p, l)."""
+    place = found.reference
+    reference = replace(place, centre=v @ place.centre, basis=v @ place.basis)
+    return replace(found, reference=reference)
+
+
+def _warn_of_masking(inside: Mask, robustly: Mask) -> None:
+    """Warn if the PCA of the samples that belong names samples that the PCA of all does not."""
+    hidden = int(np.count_nonzero(inside & ~robustly))
+    if hidden:
+        doubt(
+            TrustWarning,
+            "masked_outliers",
+            "{hidden:#sample looks|samples look} like outliers only if the PCA is fitted without "
+            "them.",
+            use("robust", True, ""),
+            hidden=hidden,
+        )
+
+
+def _settled(judge: Callable[[Mask], Judged], inside: Mask, level: float, fewest: int) -> Judged:
+    """Judge by the samples inside, take in those within the limits, until nobody comes or goes."""
+    n = len(inside)
+    for _ in range(MOST_STEPS):
+        found = judge(inside)
+        chances = found.p.min(axis=1)
+        within = chances > level / (2 * n)
+        # The nearest come first: judged by more samples, others may turn out to be beyond.
+        most = int(inside.sum()) + max(n // 8, n - MANY, 1)
+        if within.sum() > most:
+            within &= _smallest(-chances, most)
+        if np.array_equal(within, inside) or within.sum() < fewest:
+            break
+        inside = within
+    return found
+
+
+def _nearest(t2: Array, q: Array, count: int) -> Mask:
+    """Which ``count`` samples are nearest by both distances, (n,)."""
+    return _smallest(np.maximum(stats.rankdata(t2), stats.rankdata(q)), count)
+
+
+def _smallest(values: Array, count: int) -> Mask:
+    """Which ``count`` values are the smallest, (n,)."""
+    inside = np.zeros(len(values), dtype=bool)
+    inside[np.argsort(values, kind="stable")[:count]] = True
+    return inside
+
+
+def _least_outlying(rows: Array, count: int) -> Mask:
+    """Which ``count`` samples (n, l) are least outlying along the lines through pairs of samples.
+
+    A sample is as far out as its worst deviation from the median, in units of the median deviation
+    [Stahel 1981, Donoho 1982]. A crowd is far out along each line from it to the others.
+    """
+    n = len(rows)
+    random = np.random.default_rng(0)
+    ends = np.array([random.choice(n, 2, replace=False) for _ in range(LINES)])
+    lines = rows[ends[:, 0]] - rows[ends[:, 1]]
+    places = rows @ _quotients(lines, np.linalg.norm(lines, axis=1)[:, None]).T
+    away = np.abs(places - np.median(places, axis=0))
+    worst = _quotients(away, np.median(away, axis=0)).max(axis=1)
+    return _smallest(worst, count)
+
+
+def _quotients(values: Array, by: Array) -> Array:
+    """Return ``values/by``, with 0/0 = 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = removed.energies / removed.eigenvalues
-    t2_left_out = np.sum(np.where(removed.eigenvalues > 0.0, ratios, np.inf), axis=1)
-    energy = float(np.mean(np.sum(axes.coordinates**2, axis=1)))
-    left_out = exact_errors(matrix, r, axes, affine=center)
-    return _Distances(r, t2, t2_left_out * (freedom - 1), q, left_out, energy)
+        return np.where(values == 0.0, 0.0, values / by)
 
 
-def _by_observed_cells(matrix: Array, n_components: int, *, center: bool) -> _Distances:
-    """Return the same of a table with holes: left-out samples do not turn the axes.
+def _measured(
+    axes: PrincipalAxes, inside: Mask, r: int, directions: int, *, center: bool
+) -> Measured:
+    """Measure the samples by the PCA of those inside, each of them by that of the others."""
+    rows, n = axes.coordinates, len(axes.coordinates)
+    if inside.all():
+        axes = replace(axes, basis=np.eye(axes.rank, r))
+    else:
+        axes = all_axes(centred(rows[inside], center))
+    fitted = rows[inside]
+    centre, basis = centre_of(fitted, center), axes.basis[:, :r]
+    energies, errors = np.zeros((n, r)), np.zeros(n)
+    energies[inside] = downdate(axes.coordinates, axes.eigenvalues, r, center).energies
+    errors[inside] = exact_errors(fitted, r, axes, affine=center)
+    away = rows[~inside] - centre
+    scores = away @ basis
+    energies[~inside, : basis.shape[1]] = scores**2
+    errors[~inside] = np.sum((away - scores @ basis.T) ** 2, axis=1)
+    # Distances that are rounding tell nothing.
+    errors[errors <= LEAST_SQUARED_DISTANCE * axes.eigenvalues.sum() / len(fitted)] = 0.0
+    tail, freedom = axes.eigenvalues[r:], len(fitted) - center - r
+    return Measured(energies, errors, centre, basis, tail, freedom, directions)
+
+
+def _measured_with_gaps(table: Array, r: int, *, center: bool) -> Measured:
+    """Measure samples by the PCA of the observed cells, whose axes a left-out sample does not turn.
 
     With ``h = T2/(n - 1)``, or T2/n without a mean, and ``f = n/(n - 1)``, or 1, the scatter along
     the axes loses ``f d d'`` with sample d, and the mean moves away from it by f:
     ``T2_left_out/(n - 2) = f^2 h/(1 - f h)``.
     """
-    holes = np.isnan(matrix)
-    rows = centred(np.where(holes, np.nanmean(matrix, axis=0), matrix), center)
-    r = _checked_axes(matrix, n_components, all_axes(rows).rank, center=center)
-    pca = incomplete_pca(matrix, r, center=center)
-    n, freedom = len(matrix), len(matrix) - center
+    pca = incomplete_pca(table, r, center=center)
+    n, p = table.shape
     f = refit_factor(n, center)
     leverage = hotelling(pca) / n
     left = 1.0 - f * leverage
-    t2_left_out = np.full(n, np.inf)
-    np.divide((freedom - 1) * f**2 * leverage, left, out=t2_left_out, where=left > 0.0)
-    q, q_left_out = row_errors(pca)
-    energy = float(np.mean(np.sum(rows**2, axis=1)))
-    return _Distances(r, freedom * leverage, t2_left_out, q, q_left_out, energy)
+    energies = np.full((n, 1), np.inf)
+    np.divide(f**2 * leverage, left, out=energies[:, 0], where=left > 0.0)
+    place, freedom = pca.subspace, n - center - r
+    tail = principal_axes(column_regressions(pca)[0]).eigenvalues
+    seen = np.sqrt(np.mean(~np.isnan(table), axis=1))
+    plane, errors = (place.centre, place.basis), row_errors(pca)[1]
+    return Measured(energies, errors, *plane, tail, freedom, p - r, place.spectrum / n, seen)
 
 
-def _checked_axes(matrix: Array, n_components: int, rank: int, *, center: bool) -> int:
-    n, p = matrix.shape
-    why = f" for {n} samples x {p} variables of rank {rank}, one sample left out"
-    high = min(n - 2 - center, rank)
-    return as_count(n_components, "n_components", low=0, high=high, why=why)
+def _judged(measured: Measured, inside: Mask) -> Judged:
+    """Judge all samples by those inside, each of these by the others."""
+    energies, r, count = measured.energies, len(measured.basis.T), int(inside.sum())
+    others, total = (count - inside)[:, None], energies[inside].sum(axis=0)
+    left = np.maximum(total - np.where(inside[:, None], energies, 0.0), 0.0)
+    t2 = _quotients(energies, left / others).sum(axis=1)
+    pooled = measured.variances is not None
+    variances = total / count if measured.variances is None else measured.variances
+    t2 = r * t2 if pooled else t2
+    q = measured.errors / (1.0 + t2 / others[:, 0])
+    usual, bend = _law_of_q(measured, q[inside])
+    law = _law_of_t2(r, count, pooled=pooled)
+    plane = measured.centre, measured.basis, variances
+    reference = Reference(*plane, count, law, usual, bend)
+    z = reference.bent(q)
+    middle = float(np.median(z[inside]))
+    z = middle + (z - middle) * measured.seen
+    mean = float(z[inside].mean())
+    std = max(float(z[inside].std(ddof=1)), LEAST_SPREAD)
+    reference = replace(reference, z_mean=mean, z_std=std)
+    p = reference.p_values(t2, z)
+    own = replace(reference, law_of_t2=_law_of_t2(r, count - 1, pooled=pooled))
+    p[inside, 0] = own.p_values(t2[inside], z[inside])[:, 0]
+    if usual > 0.0:
+        p[inside, 1] = _chance_among_others((z[inside] - mean) / std)
+    return Judged(t2, q, measured.errors, p, inside, reference)
 
 
-def _limit_of_fitted(n: int, r: int, level: float, *, center: bool) -> float:
-    """Return the limit of T2 for samples that the PCA was fitted to: a beta distribution."""
-    freedom = n - center
-    if r == 0 or freedom <= r:
-        return 0.0
-    largest = freedom**2 / n if center else float(n)
-    return float(largest * stats.beta.isf(level, r / 2.0, (freedom - r) / 2.0))
+def _chance_among_others(deviates: Array) -> Array:
+    """Return the p-values (m,) of standardised normal values, each judged by the others."""
+    m = len(deviates)
+    left = np.maximum(m - 1 - deviates**2 * m / (m - 1), 0.0) / (m - 2)
+    return stats.t.sf(_quotients(deviates * np.sqrt(m / (m - 1)), np.sqrt(left)), m - 2)
 
 
-def _judged_inside(t2: Array, r: int, freedom: int, level: float) -> tuple[Array, float]:
-    """Return the p-values (n,) of left-out T2, and their limit at ``level``.
+def _law_of_t2(r: int, m: int, *, pooled: bool = False) -> tuple[float, float]:
+    """Return b and nu: the sum of R quotients F(1, m) is about b F(R, nu).
 
-    ``T2 (f - r + 1)/(r f)`` is F distributed with r and f - r + 1 degrees of freedom for a sample
-    that had no part in f degrees of freedom; the scale is matched at the median.
+    pooled: it is R times the quotient of sums over all axes, F(R, R m).
     """
-    if r == 0:
-        return np.ones(len(t2)), 0.0
-    rest = max(freedom - r + 1, 1)
-    scale = max(float(np.median(t2)), 1e-300) / stats.f.isf(0.5, r, rest)
-    return stats.f.sf(t2 / scale, r, rest), float(scale * stats.f.isf(level, r, rest))
+    if pooled or m <= 4:  # F(1, m) has no variance
+        return float(r), float(r * m if pooled else m)
+    nu = ((m - 4) * (r - 2) + 4 * (m - 1)) / 3
+    return r * m / (m - 2) * (nu - 2) / nu, nu
 
 
-def _judged_outside(
-    q: Array, level: float, rounding: float, seen: Array | float = 1.0
-) -> tuple[Array, float]:
-    """Return the p-values (n,) of squared residuals, and their limit at ``level``.
+def _law_of_q(measured: Measured, q: Array) -> tuple[float, float]:
+    """Return t_1, from the median of Q (m,) of samples that belong, and a."""
+    f, d = measured.freedom, measured.directions
+    middle = float(np.median(q))
+    if middle == 0.0 or d < 1:
+        return 0.0, 1.0
+    w1, w2, w3 = (float(np.sum((measured.tail / measured.tail.sum()) ** k)) for k in (1, 2, 3))
+    t1, t2, t3 = 1.0, 1.0 / d, 1.0 / d**2
+    if f > 2:
+        t1 = w1 / f
+        t2 = np.clip((w2 - w1**2 / f) / ((f - 1) * (f + 2)), t1**2 / d, t1**2)
+        t3 = f * (w3 - 3 * w1 * w2 / f + 2 * w1**3 / f**2) / ((f - 1) * (f - 2) * (f + 2) * (f + 4))
+        t3 = np.clip(t3, t2**2 / t1, t1 * t2)
+    bend, h = t1 * t3 / t2**2, t2**3 / t3**2
+    return middle / (1.0 + ((1.0 - 2.0 / (9.0 * h)) ** 3 - 1.0) / bend), float(bend)
 
-    Cube roots are compared with a normal distribution of their median and median deviation.
-    rounding: what is no more than this is no distance; seen (n,): root of the share of the cells
-    that were observed. The limit is that of a complete sample.
-    """
-    q = np.where(q > rounding, q, 0.0)
-    if not q.any():
-        return np.ones(len(q)), 0.0
-    roots = np.cbrt(q)
-    centre = float(np.median(roots[np.isfinite(roots)])) if np.isfinite(roots).any() else 0.0
-    away = (roots - centre) * seen
-    spread = NORMAL_MAD * float(np.median(np.abs(away)))
-    spread = max(spread, 1e-6 * centre, 1e-100) if np.isfinite(spread) else 1.0
-    p_values = stats.norm.sf(away / spread)
-    return p_values, float((centre + spread * stats.norm.isf(level)) ** 3)
+
+def outliers_of(
+    members: Members,
+    level: float,
+    sample_names: NDArray[Any] | None,
+    variable_names: tuple[str, ...],
+) -> PCAOutliers:
+    """Return the judged samples, or the new ones, as the value that users see."""
+    judged = members.judged
+    if members.new is not None:
+        judged = judged.reference.judge(members.new)
+    chance = level / (2 * len(judged.t2))
+    t2_limit, q_limit = judged.reference.limits(chance)
+    is_outlier = judged.p.min(axis=1) <= chance
+    t2_p, q_p = judged.p.T
+    return PCAOutliers(
+        is_outlier=is_outlier,
+        t2=judged.t2,
+        t2_limit=t2_limit,
+        q=judged.q,
+        q_limit=q_limit,
+        t2_p_value=t2_p,
+        q_p_value=q_p,
+        error=judged.errors,
+        level=level,
+        conclusion=_verdict(is_outlier, t2_p, q_p, level, sample_names),
+        sample_names=sample_names,
+        variable_names=variable_names,
+        members=members,
+    )
 
 
 def _verdict(
-    outliers: Indices, t2_p: Array, q_p: Array, level: float, given: NDArray[Any] | None
+    is_outlier: Mask, t2_p: Array, q_p: Array, level: float, given: NDArray[Any] | None
 ) -> Verdict:
     """Return who does not belong, and whether those are too many to be outliers."""
+    order = np.argsort(np.minimum(t2_p, q_p), kind="stable")
+    outliers = order[is_outlier[order]]
     n, count = len(t2_p), len(outliers)
     names = [str(name) for name in (range(n) if given is None else given)]
     inside = t2_p[outliers] < q_p[outliers]
@@ -310,7 +646,7 @@ def _verdict(
         "far": [names[i] for i in outliers[inside]],
     }
     if not count:
-        fact = "All {samples} samples belong: none is farther out than chance explains."
+        fact = "All {samples} samples belong: none is farther out than expected by chance."
         return Verdict("none", fact, figures, grade=Grade.SURE)
     named = {f"named_{kind}": listed(figures[kind], NAMED) for kind in ("off", "far")}
     figures |= {**named, "clearest": [names[i] for i in outliers[:NAMED]]}
@@ -322,6 +658,6 @@ def _verdict(
     who = ", ".join(each for kind, each in words.items() if figures[kind])
     fact = (
         f"{{count}} of {{samples}} samples {'does' if count == 1 else 'do'} not belong: {who}. "
-        "About {level:%} of such samples are false alarms."
+        "If there were no outliers, the chance of naming any would be {level:%}."
     )
     return Verdict("some", fact, figures, grade=Grade.DOUBTFUL)

@@ -10,7 +10,7 @@ from subspaces._types import Array, Data, PressMethod
 from subspaces.core import influence
 from subspaces.core.incomplete import observed_cells
 from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
-from subspaces.core.secular import refit_factor
+from subspaces.core.secular import downdate, refit_factor
 from subspaces.data.validation import (
     as_matrix,
     as_table_to_fit,
@@ -19,6 +19,7 @@ from subspaces.data.validation import (
     warn_of_copies,
 )
 from subspaces.messages import Advice, ChoiceWarning, DataWarning, ParameterError, use
+from subspaces.pca.intervals import turns
 from subspaces.pca.missing import (
     IncompletePCA,
     fit_pca,
@@ -30,7 +31,7 @@ from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort
 from subspaces.runtime.threads import one_blas_thread, process_lock
 from subspaces.runtime.warning import doubt
-from subspaces.subspace import Subspace, centre_of, leading, principal_axes
+from subspaces.subspace import PrincipalAxes, Subspace, centre_of, leading, principal_axes
 
 # The share of the sum of squares from which a mean is told.
 MOSTLY = 0.5
@@ -91,6 +92,9 @@ class PCAInfluence(InShort):
 
     Attributes
     ----------
+    angle : ndarray of shape (n,)
+        Angle in radians by which the subspace turns without the sample: the largest principal one.
+        NaN if cells are missing.
     leverage : ndarray of shape (n,)
         Share of the axes that the sample claims for itself, summed over the axes: 0 to R.
     loo_error : ndarray of shape (n,)
@@ -98,16 +102,18 @@ class PCAInfluence(InShort):
         "hat" where cells are missing.
     influence : ndarray of shape (n,)
         Squared predictive influence, the measure of the paper.
-    gradient : ndarray of shape (n, p)
-        Exact gradient of half the squared leave-one-out error with respect to the sample.
+    gradient : ndarray of shape (n, p) or None
+        Exact gradient of half the squared leave-one-out error with respect to the sample; None if
+        samples have weights.
     sample_names : ndarray of shape (n,) or None
         The index of the data frame, if X had one.
     """
 
+    angle: Array
     leverage: Array
     loo_error: Array
     influence: Array
-    gradient: Array
+    gradient: Array | None
     sample_names: NDArray[Any] | None = None
 
 
@@ -166,15 +172,15 @@ def pca_press(
     method = as_choice(method, "method", get_args(PressMethod))
     X, n_components = _checked(X, n_components, center=center)
     if method != "hat" and np.isnan(X).any():
-        fact = "<X> contains NaN, but <method={value!r}> needs every value."
+        fact = "<X> has missing values, but <method={value!r}> needs them all."
         raise ParameterError("method", fact, use("method", "hat"), value=method)
     if _SCANS.is_first(X.shape, n_components):
         falls = "keeps falling" if method == "exact" else "can keep falling"
         doubt(
             ChoiceWarning,
             "press_falls",
-            "The error of pca_press {falls} with <n_components>, so it cannot choose it.",
-            Advice("use diagnostics.pca_components to choose"),
+            "The error {falls} with <n_components>, so its minimum says nothing.",
+            Advice("choose the number with diagnostics.pca_components"),
             falls=falls,
         )
     errors = _errors(X, n_components, method, center=bool(center))
@@ -222,19 +228,59 @@ def pca_influence(X: Data, n_components: int, *, center: bool = True) -> PCAInfl
     names = row_names(X)
     X, n_components = _checked(X, n_components, center=center)
     if np.isnan(X).any():
-        return _incomplete_influence(X, n_components, names, center=bool(center))
+        return incomplete_influence(X, n_components, names, center=bool(center))
     axes = graded_axes(centred(X, bool(center)))
+    mean = centre_of(X, bool(center))
+    return influence_of(axes, n_components, mean, names, center=bool(center))
+
+
+def influence_of(
+    axes: PrincipalAxes,
+    n_components: int,
+    mean: Array,
+    names: NDArray[Any] | None = None,
+    *,
+    center: bool,
+    weights: Array | None = None,
+) -> PCAInfluence:
+    """`pca_influence` of all axes of a complete table; mean (p,): what they start from.
+
+    weights (n,): how often each sample counts, of which one is left out (`intervals`).
+    """
     scores, squared_residual, spectrum = axes.split(n_components)
+    rows, gradient = axes.coordinates, None
+    if weights is None:
+        place = leading(mean, axes, n_components)
+        gradient = influence.gradient(mean + rows @ axes.basis.T, place)
+        loo_error = exact_errors(rows, n_components, axes, affine=center)
+    else:
+        loo_error = _weighted_errors(axes, n_components, squared_residual, weights, center=center)
+        scores = np.sqrt(weights)[:, None] * scores
     return PCAInfluence(
+        angle=turns(axes, n_components, affine=center, weights=weights),
         leverage=influence.leverage(scores, spectrum).sum(axis=1),
-        loo_error=exact_errors(X, n_components, affine=bool(center)),
+        loo_error=loo_error,
         influence=influence.squared_influence(scores, squared_residual, spectrum),
-        gradient=influence.gradient(X, leading(centre_of(X, bool(center)), axes, n_components)),
+        gradient=gradient,
         sample_names=names,
     )
 
 
-def _incomplete_influence(
+def _weighted_errors(
+    axes: PrincipalAxes, n_components: int, residual: Array, weights: Array, *, center: bool
+) -> Array:
+    """Squared errors (n,) of samples of which one copy, or a smaller part u, is left out.
+
+    The scatter loses ``u f a a'``, with ``f = W/(W - u)`` around the mean, from which the sample is
+    ``f a`` away; around the origin f is 1. A sample of weight 0 keeps its ``residual``.
+    """
+    u = np.minimum(weights, 1.0)
+    f = weights.sum() / (weights.sum() - u) if center else np.ones(len(u))
+    removed = downdate(np.sqrt(u * f)[:, None] * axes.coordinates, axes.eigenvalues, n_components)
+    return np.where(u > 0.0, removed.squared_error * f / np.where(u > 0.0, u, 1.0), residual)
+
+
+def incomplete_influence(
     X: Array, n_components: int, names: NDArray[Any] | None, *, center: bool
 ) -> PCAInfluence:
     """`pca_influence` of a table with holes."""
@@ -243,6 +289,7 @@ def _incomplete_influence(
     spectrum = np.sum(scores**2, axis=0)
     gradient = influence.gradient(pca.completed, Subspace(place.centre, place.basis, spectrum))
     return PCAInfluence(
+        angle=np.full(len(X), np.nan),
         leverage=influence.leverage(scores, spectrum).sum(axis=1),
         loo_error=row_errors(pca)[1],
         influence=squared_influence(pca),
@@ -285,7 +332,8 @@ def _warn_of_mean(X: Array) -> None:
         doubt(
             DataWarning,
             "far_mean",
-            "The mean of <X> makes up {share:%} of the sum of squares, so it is the first axis.",
+            "The samples lie far from the origin ({share:%} of the sum of squares), so the "
+            "first axis is their mean.",
             use("center", True),
             share=of_mean / total,
         )
@@ -330,14 +378,16 @@ def ols_press(X: Data, y: ArrayLike) -> Press:
     X = as_matrix(X)
     if np.ndim(y) != 1:
         raise ParameterError(
-            "y", f"<y> has {np.ndim(y)} dimensions. Use one value for each row of X."
+            "y", f"<y> has {np.ndim(y)} dimensions instead of 1. Pass one value per sample."
         )
     response = as_matrix(np.reshape(y, (-1, 1)), "y", min_samples=0)[:, 0]
     check_squares(X)
     check_squares(response, "y")
     if len(response) != len(X):
         raise ParameterError(
-            "y", f"<y> has {len(response)} values for {len(X)} rows of X. Use one for each."
+            "y",
+            f"<y> has {len(response)} values, but X has {len(X)} samples. Pass one value "
+            "per sample.",
         )
     axes = principal_axes(X)
     left = axes.coordinates / np.sqrt(axes.eigenvalues)
@@ -362,8 +412,8 @@ def _refitted_regression_error(X: Array, response: Array, i: int, rank: int) -> 
     if axes.rank < rank:
         raise ParameterError(
             "X",
-            f"Row {i} of X has leverage 1, so the other {len(others)} rows do not determine "
-            "its prediction. Use more rows or fewer variables.",
+            f"The other {len(others)} samples cannot predict row {i} of X (its leverage is "
+            "1). Add samples, or leave out variables.",
         )
     along = axes.coordinates.T @ np.delete(response, i) / axes.eigenvalues
     return float((response[i] - X[i] @ axes.basis @ along) ** 2)

@@ -1,14 +1,13 @@
 """The variables of a table that vary, prepared for one PCA."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from subspaces._types import Array, Data, Mask, NoiseKind
+from subspaces._types import Array, Data, Indices, Mask, NoiseKind
 from subspaces.core.incomplete import Cells
 from subspaces.core.leave_one_out import centred
-from subspaces.data.validation import as_table_to_fit, check_squares, row_names
-from subspaces.messages import ParameterError
+from subspaces.data.validation import as_table_to_fit, check_squares, has_holes, row_names
 from subspaces.pca.components import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,
@@ -17,11 +16,15 @@ from subspaces.pca.components import (
     all_axes,
     count_components,
     most_axes,
+    too_small,
 )
 from subspaces.pca.missing import count_through_holes
 from subspaces.pca.unequal_noise import count_in_equal_noise
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.subspace import PrincipalAxes, centre_of
+
+# Samples with whole weights are repeated up to this many numbers (128 MB).
+MOST_REPEATED = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class VaryingTable:
     center: whether the mean was subtracted; mean (p,): what was, zeros if nothing; scale (p,): by
     what variables were then divided, 1 for those that do not vary, or None; names (n,): of the
     samples; observed (n, q): 1 where a cell was observed, or None where all were; variables (q,):
-    names of the variables that vary.
+    names of the variables that vary; weights (n,): how often each sample counts, None for once.
     """
 
     rows: Array
@@ -43,14 +46,7 @@ class VaryingTable:
     names: list[str]
     observed: Array | None
     variables: list[str]
-
-    @property
-    def loudest(self) -> tuple[str, float]:
-        """The variable with the largest share of the variance, and that share."""
-        energy = np.einsum("ij,ij->j", self.rows, self.rows)
-        if not energy.any():
-            return "", 0.0
-        return self.variables[int(energy.argmax())], float(energy.max() / energy.sum())
+    weights: Array | None = None
 
     @property
     def cells(self) -> Cells | None:
@@ -59,39 +55,82 @@ class VaryingTable:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of samples, and of variables that vary."""
-        return self.rows.shape[0], self.rows.shape[1]
+        """Number of samples that count, and of variables that vary."""
+        n, q = self.rows.shape
+        if self.weights is None:
+            return n, q
+        return int(np.count_nonzero(self.weights)) if self.copies is None else len(self.copies), q
 
     @property
     def most_axes(self) -> int:
         """The largest number of axes beside which enough is left to tell the noise from."""
         return most_axes(*self.shape, center=self.center)
 
-    def components(self, most: int | None, noise: NoiseKind) -> tuple[Components, PrincipalAxes]:
+    def components(
+        self, most: int | None, noise: NoiseKind, axes: PrincipalAxes | None = None
+    ) -> tuple[Components, PrincipalAxes]:
         """Return how many axes are components, by `count_components`, and all axes.
 
         Those of a table with holes are the axes of the table that the components filled. By default
         half of the directions are looked at. If all of these are components, and the others few,
-        all are.
+        all are. axes: of the rows, if they are known.
         """
-        found, axes = self._counted(most, noise)
+        found, axes = self._counted(most, noise, axes)
         if most is None and 0 < len(found.ratio) == found.count < self.most_axes <= MOST_AXES:
-            return self._counted(self.most_axes, noise)
+            return self._counted(self.most_axes, noise, axes)
         return found, axes
 
-    def _counted(self, most: int | None, noise: NoiseKind) -> tuple[Components, PrincipalAxes]:
-        rows = self.rows
-        if not rows.shape[1]:
-            axes = PrincipalAxes(rows, np.zeros(0), np.zeros((0, 0)))
-        elif self.cells is not None:
+    def _counted(
+        self, most: int | None, noise: NoiseKind, axes: PrincipalAxes | None
+    ) -> tuple[Components, PrincipalAxes]:
+        if self.cells is not None and not self.is_too_small:
             found, filled = count_through_holes(self.cells, self.center, most, noise)
             return found, all_axes(centred(filled, self.center))
-        else:
-            axes = all_axes(rows)
-        found = count_components(axes, most, noise, center=self.center)
+        axes = self.axes if axes is None else axes
+        if self.is_too_small and axes.rank:
+            return too_small(axes), axes
+        counted = self.weighted(axes)
+        found = count_components(counted, most, noise, center=self.center)
         if noise == "auto":
-            found = count_in_equal_noise(axes, found, most, center=self.center)
+            found = count_in_equal_noise(counted, found, most, center=self.center)
+        if self.weights is not None:
+            rows = np.flatnonzero(self.weights) if self.copies is None else self.copies
+            found = replace(found, rests_on=rows[found.rests_on])
         return found, axes
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether there are too few samples or variables to tell a component from noise."""
+        n, q = self.shape
+        return n < FEWEST_ROWS or q < FEWEST_COLUMNS
+
+    @property
+    def axes(self) -> PrincipalAxes:
+        """All axes of the rows, with means in the holes; eigenvalues are those of the weights."""
+        if self.weights is None:
+            return all_axes(self.rows)
+        axes = all_axes(np.sqrt(self.weights)[:, None] * self.rows)
+        return PrincipalAxes(self.rows @ axes.basis, axes.eigenvalues, axes.basis)
+
+    @property
+    def copies(self) -> Indices | None:
+        """Rows of the samples, each as often as it counts; None if weights are no whole numbers."""
+        if self.weights is None or self.weights.sum() * len(self.varies) > MOST_REPEATED:
+            return None
+        whole = self.weights.astype(np.intp)
+        return np.repeat(np.arange(len(whole)), whole) if np.all(whole == self.weights) else None
+
+    def weighted(self, axes: PrincipalAxes) -> PrincipalAxes:
+        """Return the axes with every sample as often as it counts.
+
+        If weights are no whole numbers, coordinates are multiplied by their roots.
+        """
+        if self.weights is None:
+            return axes
+        if self.copies is not None:
+            return replace(axes, coordinates=axes.coordinates[self.copies])
+        rows = np.sqrt(self.weights)[:, None] * axes.coordinates
+        return replace(axes, coordinates=rows[self.weights > 0.0])
 
     def has_more_than(self, most: int | None) -> bool:
         """Whether more components could be looked for than up to this maximum."""
@@ -106,46 +145,58 @@ class VaryingTable:
         return as_count(max_components, "max_components", low=1, high=most, why=why, n=n, p=p)
 
 
-def varying_table(X: Data, *, center: bool, scale: bool) -> VaryingTable:
-    """Return X as a `VaryingTable`; raise an error if it is too small to tell a component in."""
-    matrix = as_table_to_fit(X, min_samples=FEWEST_ROWS)
+def varying_table(
+    X: Data, *, center: bool, scale: bool, weights: Array | None = None
+) -> VaryingTable:
+    """Return X as a `VaryingTable`; weights (n,): how often each sample counts."""
+    matrix = as_table_to_fit(X)
     check_squares(matrix)
     center, scale = as_flag(center, "center"), as_flag(scale, "scale")
     given = row_names(X)
     names = [str(name) for name in (range(len(matrix)) if given is None else given)]
     matrix, observed = _filled_with_means(matrix)
-    rows = centred(matrix, center)
+    mean = centre_of(matrix, center, weights)
+    rows = centred(matrix, center) if weights is None else _around(matrix, mean, weights)
     varies = np.any(rows != 0.0, axis=0)
-    rows = rows[:, varies]
-    if 0 < rows.shape[1] < FEWEST_COLUMNS:
-        vary = "varies" if rows.shape[1] == 1 else "vary"
-        raise ParameterError(
-            "X",
-            f"Only {rows.shape[1]} of <n_features={len(varies)}> {vary}, but at least "
-            f"{FEWEST_COLUMNS} are needed to tell a component from noise.",
-        )
+    rows = rows if varies.all() else rows[:, varies]
     spread = None
     if scale:
         spread = np.ones(len(varies))
-        spread[varies] = (rows - rows.mean(axis=0)).std(axis=0, ddof=1)
-        if observed is not None:  # holes are at the mean and add nothing
-            seen = observed[:, varies].sum(axis=0)
-            spread[varies] *= np.sqrt((len(rows) - 1) / np.maximum(seen - 1.0, 1.0))
+        spread[varies] = _standard_deviations(rows, observed, varies, weights)
         spread[spread == 0.0] = 1.0  # equal values around an origin that is not their mean
         rows = rows / spread[varies]
     if observed is not None:
         observed = observed[:, varies]
     columns = getattr(X, "columns", [f"x{j}" for j in range(len(varies))])
     variables = [str(name) for name, kept in zip(columns, varies, strict=True) if kept]
-    mean = centre_of(matrix, center)
-    return VaryingTable(rows, varies, center, mean, spread, names, observed, variables)
+    return VaryingTable(rows, varies, center, mean, spread, names, observed, variables, weights)
+
+
+def _around(matrix: Array, mean: Array, weights: Array) -> Array:
+    """Return the rows (n, p) around their weighted mean, which is 0 if the origin is the centre."""
+    rows = matrix - mean
+    return rows - centre_of(rows, bool(mean.any()), weights)
+
+
+def _standard_deviations(
+    rows: Array, observed: Array | None, varies: Mask, weights: Array | None
+) -> Array:
+    """Return the standard deviation (q,) of the variables that vary; means are in the holes."""
+    if weights is not None:
+        centre = np.average(rows, axis=0, weights=weights)
+        return np.sqrt(weights @ (rows - centre) ** 2 / max(weights.sum() - 1.0, 1e-300))
+    spread = (rows - rows.mean(axis=0)).std(axis=0, ddof=min(1, len(rows) - 1))
+    if observed is not None:  # holes are at the mean and add nothing
+        seen = observed[:, varies].sum(axis=0)
+        spread = spread * np.sqrt((len(rows) - 1) / np.maximum(seen - 1.0, 1.0))
+    return spread
 
 
 def _filled_with_means(matrix: Array) -> tuple[Array, Array | None]:
     """Return the matrix with means in its holes, and 1 where a cell was observed; None if all."""
-    holes = np.isnan(matrix)
-    if not holes.any():
+    if not has_holes(matrix):
         return matrix, None
+    holes = np.isnan(matrix)
     # The mean of equal values is one of them, whatever the rounding.
     lowest, highest = np.nanmin(matrix, axis=0), np.nanmax(matrix, axis=0)
     means = np.clip(np.nanmean(matrix, axis=0), lowest, highest)

@@ -28,10 +28,10 @@ HIDES_ALL = 0.995
 # What is said of components that are mostly faint, and if all but one are.
 FEW_HOLD = "Only the first {clear} make up", "Only the first makes up"
 NO_NUMBER = (
-    "No number of components can be found: the variables are correlated, and the eigenvalues fall "
-    "without a break."
+    "The number of components is unclear: the variables are correlated, and the eigenvalues "
+    "fall without a break."
 )
-COPIED = " If variables are copies or sums of others, some components may be noise."
+COPIED = " If some variables are copies or sums of others, some components may be noise."
 
 
 class AxisKind(StrEnum):
@@ -42,7 +42,7 @@ class AxisKind(StrEnum):
     BELOW = "weaker than noise"
     LOUD = "a loud variable"
     POSSIBLE = "perhaps"
-    ONE_SAMPLE = "one sample's doing"
+    ONE_SAMPLE = "due to one sample"
     NOISE = "noise"
     NOT_COUNTED = "not counted"
 
@@ -72,6 +72,8 @@ def _kind_of(found: Components, r: int, share: float) -> AxisKind:
 
 def grade_of_count(found: Components) -> Grade:
     """Return how sure the number of components is; NO if there is no number to find."""
+    if found.noise == "unknown":
+        return Grade.NO
     if found.noise == "correlated":
         return Grade.DOUBTFUL if found.count else Grade.NO
     return Grade.SURE if found.low == found.high else Grade.DOUBTFUL
@@ -83,13 +85,12 @@ def verdict_on_components(
     shape: tuple[int, int],
     predictive: int | None = None,
     loudest: tuple[str, float] = ("", 0.0),
-    kept: int | None = None,
 ) -> Verdict:
     """Return how many components there are, how sure that is, and the gravest doubt about it.
 
     explained (m,): the share of the variance along each axis; shape: samples and variables;
     predictive: how many axes predict a left-out cell best, if known; loudest: the variable with the
-    largest share of the variance, and that share; kept: how many axes are kept if that is more.
+    largest share of the variance, and that share.
     """
     code, fact = _count_of(found)
     advice: tuple[Advice, ...] = ()
@@ -102,19 +103,21 @@ def verdict_on_components(
         "predictive": predictive,
         "variable": loudest[0],
         "share": loudest[1],
-        "kept": kept,
     }
-    if kept is not None:
-        fact += " <min_components={kept}> keeps {kept:#axis|axes} anyway."
+    if found.noise == "unknown":
+        figures |= {"samples": shape[0], "variables": shape[1]}
     elif kinds[:1] == [AxisKind.LOUD] and loudest[1] > MOSTLY:
         code, advice = "loud_variable", (use("scale", True), Advice("leave that variable out"))
-        many = "{count:#component}, one of them a loud variable"
+        many = "{count:#component}, one of them a single variable"
         many = many if found.count else "No component stands out"
         fact = f"{many}: {{variable}} alone makes up {{share:%}} of the variance."
     elif not found.leading:
-        fact += " Loud variables come before them: use <scale=True> to have them lead."
+        fact += " Variables with a large scale come first: set <scale=True> to change that."
     elif found.noise == "unequal" and found.above < found.count:
-        fact += " One of the {count} may be a loud variable: use <scale=True> to see the others."
+        fact += (
+            " One of the {count} may just be a variable with a large scale: set <scale=True> "
+            "to check."
+        )
     elif faint:
         fact += f" {FEW_HOLD[figures['clear'] == 1]} 0.05 % of the variance or more."
     else:
@@ -129,11 +132,13 @@ def doubts_about_components(
     predictive: int | None = None,
     *,
     more: bool,
+    maximum: str = "max_components",
 ) -> list[SubspacesWarning]:
     """Return what is doubtful, a warning each: order, correlated noise, a cap, a single sample.
 
     names: of the samples; axes: those that were counted; predictive: how many predict a left-out
-    cell best, if known; more: whether more components could be looked for.
+    cell best, if known; more: whether more components could be looked for; maximum: the parameter
+    that says how many.
     """
     doubts: list[SubspacesWarning] = []
     beyond = axes.coordinates[:, found.count :]
@@ -144,18 +149,18 @@ def doubts_about_components(
                 "neighbours_depend",
                 "Neighbouring samples are alike, as in a time series, which can look like "
                 "components.",
-                Advice("use every third sample, say, and see which stay"),
+                Advice("take every third sample, and see which components stay"),
             )
         )
     # Such samples make variables look correlated, and more components would be more of the same.
     if found.noise == "correlated" and not depend:
-        most = "use {predictive:#axis, which predicts|axes, which predict} a left-out value best"
+        most = "keep {predictive:#axis, which predicts|axes, which predict} left-out values best"
         best = [Advice(most, "n_components", predictive)] if predictive and not found.count else []
-        beyond_few = "The variables are correlated beyond a few components, so their number, "
+        beyond_few = "The variables are correlated beyond a few components, so their number ("
         doubts.append(
             TrustWarning(
                 "correlated_noise",
-                f"{beyond_few}{{count}}, is a guess." if found.count else NO_NUMBER,
+                f"{beyond_few}{{count}}) is a guess." if found.count else NO_NUMBER,
                 *best,
                 predictive=predictive,
                 count=found.count,
@@ -168,19 +173,19 @@ def doubts_about_components(
                 "most_components",
                 "{count:#component stands|components stand} out, as many as we looked for, so "
                 "there may be more.",
-                Advice("use a larger <max_components>", "max_components"),
+                Advice(f"increase <{maximum}>", maximum),
                 count=found.count,
             )
         )
     alone = np.flatnonzero(found.alone[: found.count])
     if len(alone):
-        several = "Components {components} rest on one sample each: {samples:'}."
-        single = "Component {components} rests on sample {samples:'} alone."
+        several = "Components {components} each depend on a single sample: {samples:'}."
+        single = "Component {components} depends on a single sample: {samples:'}."
         doubts.append(
             TrustWarning(
                 "rests_on_one",
                 single if len(alone) == 1 else several,
-                Advice("check that sample, and repeat without it"),
+                Advice("check it, and repeat the PCA without it"),
                 components=(alone + 1).tolist(),
                 samples=[str(names[i]) for i in found.rests_on[alone]],
             )
@@ -193,7 +198,7 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
     if found.noise == "none":
         return COPIED if found.count else ""
     if found.noise == "correlated":
-        return " {predictive:#axis predicts|axes predict} a left-out value best." * bool(predictive)
+        return " {predictive:#axis predicts|axes predict} left-out values best." * bool(predictive)
     if found.noise == "heavy":
         return (
             " Some values lie far out, so a component must also stand out without its main sample."
@@ -204,24 +209,27 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
         return " The table is too small to tell correlated noise from components."
     if predictive is not None and predictive < found.count:
         if predictive == 0:
-            return " None of them helps to predict a left-out value."
-        return " The first {predictive} predict a left-out value best, the others are too weak."
+            return " None of them helps to predict left-out values."
+        return " The first {predictive} predict left-out values best. The others are too weak."
     if found.hidden > HIDES_ALL:
-        return " In a table this small no component can be seen."
-    return f" A component below {100 * found.hidden:.2g} % of the variance cannot be seen."
+        return " The table is too small to detect any component."
+    return f" We cannot see components below {100 * found.hidden:.2g} % of the variance."
 
 
 def _count_of(found: Components) -> tuple[str, str]:
     """Return a code and a sentence on how many components there are."""
+    if found.noise == "unknown":
+        few = "{samples:#sample} and {variables:#variable that varies|variables that vary}"
+        return "too_small", f"{few} are too few to tell a component from noise."
     if found.noise == "none" and found.count == 0:
-        return "nothing", "No variable varies, so there is no component."
+        return "nothing", "All variables are constant, so there are no components."
     if found.noise == "none":
         return "exact", "The table has rank {count} and no noise: {count:#component}."
     if found.noise == "correlated" and found.count == 0:
         return "no_number", NO_NUMBER
     if found.noise == "correlated":
         return "guess", (
-            "{count:#component}, a guess: there the eigenvalues fall off, but the variables stay "
+            "{count:#component}, a guess: the eigenvalues drop there, but the variables stay "
             "correlated."
         )
     if found.count < (found.high or 0):
@@ -231,8 +239,8 @@ def _count_of(found: Components) -> tuple[str, str]:
         more = "one" if found.high == found.count + 1 else "{next}"
         return "possible", f"{many}, possibly {{high}}: the next {more} could be noise."
     if found.count == 0:
-        return "none_stands", "No component stands out of the noise."
-    stand = "{count:#component stands|components stand} out of the noise"
+        return "none_stands", "No component is stronger than noise."
+    stand = "{count:#component is|components are} stronger than noise"
     if found.low == found.high:
         return "clear", f"{stand}."
-    return "not_all_clear", f"{stand}, {'{low}' if found.low else 'none'} of them beyond all doubt."
+    return "not_all_clear", f"{stand}, {'{low}' if found.low else 'none'} of them for sure."

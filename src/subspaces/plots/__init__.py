@@ -1,8 +1,10 @@
 """Figures of results: each function draws on matplotlib Axes and returns them, without show."""
 
 from subspaces.plots._clusters import angles, loadings, scores
-from subspaces.plots._influence import influence
-from subspaces.plots._pca import components, outliers
+from subspaces.plots._influence import influence, probabilities
+from subspaces.plots._loadings import biplot
+from subspaces.plots._outliers import contributions, control_chart, outliers
+from subspaces.plots._pca import components
 from subspaces.plots._results import CRITERION_NAMES, candidates, comparison, selection
 from subspaces.plots._shapes import basis_images, clusters_3d
 from subspaces.plots._style import COLOURS, MARKERS
@@ -14,13 +16,17 @@ __all__ = [
     "MARKERS",
     "angles",
     "basis_images",
+    "biplot",
     "candidates",
     "clusters_3d",
     "comparison",
     "components",
+    "contributions",
+    "control_chart",
     "influence",
     "loadings",
     "outliers",
+    "probabilities",
     "scores",
     "selection",
 ]

@@ -1,11 +1,10 @@
 """Figures of one cluster's samples and variables, and of the angles between subspaces."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,9 +14,11 @@ from subspaces.data.validation import row_names
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import squared_distances
 from subspaces.estimators._subspaces import as_list_name
+from subspaces.estimators.pca import PCA
 from subspaces.facts import facts_of, samples_of
 from subspaces.messages import ParameterError, ParameterTypeError
 from subspaces.plots import _style as style
+from subspaces.plots._loadings import loadings_of_pca
 from subspaces.runtime.parameters import as_count
 from subspaces.subspace import Subspace, coordinates, principal_angles
 
@@ -86,11 +87,11 @@ def scores(
         raise ParameterError(
             "X",
             f"<X> has {len(matrix)} samples, but the model was fitted to "
-            f"{len(model.labels_)}. Use the data of fit.",
+            f"{len(model.labels_)}. Pass the table it was fitted to.",
         )
     names = model.record_.sample_names if names is None else names
     names = style.check_names(names, len(matrix), "samples")
-    known = _check_classes(classes, len(matrix))
+    known = style.check_classes(classes, len(matrix))
     members = np.flatnonzero(model.labels_ == cluster)
     places, labels = _places(model.subspaces_, matrix[members], samples.placed[members], cluster)
     with style.canvas(ax) as ax:
@@ -114,27 +115,37 @@ def scores(
 
 
 def loadings(
-    model: SubspaceClusterer | Pipeline,
+    model: SubspaceClusterer | PCA | Pipeline,
     cluster: int = 0,
     *,
+    component: int | None = None,
     by: VariableList | None = None,
+    level: float = 0.95,
     n_shown: int = 20,
     names: Names | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw a cluster's variables, strongest on top: loadings, or differences from other samples.
+    """Draw the loadings of a PCA or a cluster, or what sets a cluster apart; strongest on top.
+
+    The loadings of a PCA have intervals, as ``model.loadings()`` does, and stars: ``*`` for a
+    p-value below .05, ``**`` below .01, ``***`` below .001, each variable by itself. A hollow mark
+    is a loading that may be 0.
 
     Parameters
     ----------
-    model : fitted estimator with ``subspaces_``
+    model : PCA, or fitted estimator with ``subspaces_``
         Such as `PSC`, with or without ``n_variables``; of a Pipeline the last step is drawn.
     cluster : int, default 0
         Which cluster.
+    component : int, optional
+        Which component of a PCA, counted from 1; by default the first three.
     by : {"axes", "difference"}, optional
         "axes": the loadings on the first axes, ordered by the energy of the members that they put
         on a variable. "difference": how far the mean of the members is from that of all other
         samples, in standard deviations within the clusters; a triangle at the edge stands for a
         variable without any. By default "axes", and "difference" for a mean profile.
+    level : float, default 0.95
+        How often an interval holds the true loading of a PCA.
     n_shown : int, default 20
         How many variables at most.
     names : sequence of str of length p, optional
@@ -161,6 +172,8 @@ def loadings(
     if isinstance(model, Pipeline):
         names = model[:-1].get_feature_names_out() if names is None else names
         model = last_step(model)
+    if isinstance(model, PCA):
+        return loadings_of_pca(model, component, level=level, n_shown=n_shown, names=names, ax=ax)
     cluster = _check_cluster(model, cluster)
     n_shown = as_count(n_shown, "n_shown", low=1)
     subspace = model.subspaces_[cluster]
@@ -171,7 +184,7 @@ def loadings(
         found = facts.contrast(cluster)
         shown = found.order[:n_shown]
         title = f"what sets cluster {cluster} apart\n{len(shown)} of {len(found.order)} variables"
-        with _list_of([names[j] for j in shown], title, ax) as ax:
+        with style.list_of([names[j] for j in shown], title, ax) as ax:
             _draw_differences(ax, found, shown, cluster)
         return ax
     strength = subspace.basis**2 @ subspace.spectrum
@@ -179,25 +192,11 @@ def loadings(
     shown = np.argsort(-strength, kind="stable")[: min(n_shown, total)]
     title = f"what varies within cluster {cluster}\n{len(shown)} of {total} variables"
     several = subspace.basis.shape[1] > 1
-    with _list_of([names[j] for j in shown], title, ax, pad=20 if several else None) as ax:
+    with style.list_of([names[j] for j in shown], title, ax, pad=20 if several else None) as ax:
         _draw_loadings(ax, subspace.basis[shown, :MOST_AXES])
         if several:
             style.legend_above(ax, at=0.5, ncols=MOST_AXES)
     return ax
-
-
-@contextmanager
-def _list_of(
-    names: list[str], title: str, ax: Axes | None, pad: float | None = None
-) -> Iterator[Any]:
-    """Yield Axes with one horizontal line per name, the first on top; set ticks and title after."""
-    with style.canvas(ax, figsize=(style.COLUMN, 0.85 + 0.155 * len(names))) as ax:
-        ax.axvline(0, color="0.6", linewidth=0.6, zorder=0)
-        yield ax
-        ax.set_yticks(range(len(names)), names, parse_math=False)
-        ax.set_ylim(len(names) - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
-        ax.set_title(title, pad=pad)
 
 
 def _draw_loadings(ax: Axes, values: Array) -> None:
@@ -242,7 +241,7 @@ def _places(
         nearest = np.sqrt(_from_the_next(subspaces, rows, placed, cluster))
         return np.column_stack([beyond, nearest]), [
             "distance from its mean",
-            "from the next cluster",
+            "distance from the next cluster",
         ]
     places = coordinates(placed, subspace)
     labels = [_axis_name(subspace.spectrum, r) for r in range(min(2, places.shape[1]))]
@@ -262,8 +261,8 @@ def _from_the_next(
     if not others:
         raise ParameterError(
             "model",
-            "The only cluster is a mean profile, so there is no axis to draw its samples by. "
-            "Use <n_components=1> or more, or more clusters.",
+            "The only cluster is a mean profile, so there is no axis to draw. Fit more "
+            "clusters, or set <n_components=1>.",
         )
     return np.min(others, axis=0)
 
@@ -299,8 +298,8 @@ def angles(model: SubspaceClusterer | Pipeline, *, ax: Axes | None = None) -> An
     if not any(subspace.basis.shape[1] for subspace in model.subspaces_):
         raise ParameterError(
             "model",
-            "All clusters are mean profiles, which have no angles between them. Use "
-            "plots.loadings(model, cluster) for what sets a cluster apart.",
+            "All clusters are mean profiles, which have no angles. Draw what sets a cluster "
+            "apart: plots.loadings(model, cluster).",
         )
     values = np.degrees(_principal_angles(model.subspaces_))
     count = len(values)
@@ -340,22 +339,10 @@ def last_step(model: SubspaceClusterer | Pipeline) -> SubspaceClusterer:
 def _check_cluster(model: SubspaceClusterer, cluster: int) -> int:
     if not (isinstance(model, SubspaceClusterer) and hasattr(model, "project")):
         raise ParameterTypeError(
-            "model", f"{type(model).__name__} has no subspaces to draw. Use a model such as PSC."
+            "model", f"{type(model).__name__} has no subspaces to draw. Pass a model such as PSC."
         )
     check_is_fitted(model)
     return as_count(cluster, "cluster", low=0, high=len(model.subspaces_) - 1)
-
-
-def _check_classes(classes: ArrayLike | None, count: int) -> NDArray[np.str_]:
-    """Return the class of each sample as text, (count,); "_" for all if ``classes`` is None."""
-    if classes is None:
-        return np.full(count, "_")  # no legend shows a label that begins so
-    known = np.asarray(classes).astype(str)
-    if known.shape != (count,):
-        raise ParameterError(
-            "classes", f"<classes> has shape {known.shape} for {count} samples. Use one per sample."
-        )
-    return known
 
 
 def _furthest(places: Array) -> Indices:

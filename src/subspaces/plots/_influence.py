@@ -1,4 +1,4 @@
-"""The figure of each sample's influence on a PCA or a clustering."""
+"""Figures of the samples, cluster by cluster: their influence, and how sure their labels are."""
 
 from typing import Any
 
@@ -72,7 +72,8 @@ def _of_model(model: SubspaceClusterer, n_named: int, names: Names | None, ax: A
     if values is None:
         raise ParameterError(
             "model",
-            f"{type(model).__name__} has no influence_. Use a fitted PSC, or `pca_influence`.",
+            f"{type(model).__name__} has no influence_. Pass a fitted PSC, or the result of "
+            "pca_influence.",
         )
     names = model.record_.sample_names if names is None else names
     values, names = _drawable(values, style.check_names(names, len(values), "samples"))
@@ -80,21 +81,86 @@ def _of_model(model: SubspaceClusterer, n_named: int, names: Names | None, ax: A
     values, labels, names = values[kept], model.labels_[kept], [names[i] for i in kept]
     place = _blocks(values, labels)
     with style.canvas(ax) as ax:
-        middles = []
         for k in np.unique(labels):
             own = labels == k
             ax.scatter(place[own], values[own], s=10, linewidths=0, **style.look_of(k))
-            middles.append((float(place[own].mean()), str(k)))
         ax.set_yscale("log")
-        ax.set_xticks(*zip(*middles, strict=True))
-        ax.tick_params(axis="x", length=0)
-        ax.set(xlabel="cluster (its samples by influence)", ylabel="squared influence")
+        _name_clusters(ax, place, labels)
+        ax.set(xlabel="cluster (samples ordered by influence)", ylabel="squared influence")
         ax.margins(x=0.05, y=0.12)
         if values.max() < 100 * values.min():
             style.plain_numbers(ax.yaxis)
         named = np.argsort(-values, kind="stable")[:n_named]
         style.write_names(ax, np.column_stack([place, values]), named, names)
     return ax
+
+
+def probabilities(
+    model: Any, *, n_named: int = 5, names: Names | None = None, ax: Axes | None = None
+) -> Any:
+    """Draw how probable the label of each sample is, cluster by cluster, the least sure first.
+
+    A cluster whose edge is steep and reaches 1 is clear. A slope has samples between clusters. The
+    dotted line is an equal probability of all clusters.
+
+    Parameters
+    ----------
+    model : fitted PSC
+        With ``probabilities_``; of a Pipeline, such as a recipe, the last step is drawn.
+    n_named : int, default 5
+        How many samples get their name written: those with the least sure labels.
+    names : sequence of str of length n, optional
+        Names of the samples; by default the index of the data frame that was fitted, or row
+        numbers.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from subspaces import PSC, plots
+    >>> from subspaces.datasets import make_scenario
+    >>> planes = make_scenario("c", noise=0.2, n_features=10, random_state=0)
+    >>> model = PSC(2, n_components=2, random_state=0).fit(planes.data)
+    >>> ax = plots.probabilities(model)
+    >>> ax.get_ylabel()
+    'probability of the label'
+    """
+    model = last_step(model)
+    found: Array | None = getattr(model, "probabilities_", None)
+    if found is None:
+        kind = type(model).__name__
+        raise ParameterError("model", f"{kind} has no probabilities_. Use a PSC of few samples.")
+    names = model.record_.sample_names if names is None else names
+    names = style.check_names(names, len(found), "samples")
+    kept = np.flatnonzero(model.labels_ >= 0)
+    labels, names = model.labels_[kept], [names[i] for i in kept]
+    values = found[kept, labels]
+    place = _blocks(values, labels)
+    with style.canvas(ax) as ax:
+        for k in np.unique(labels):
+            own = np.sort(place[labels == k])
+            edges = np.append(own - 0.5, own[-1] + 0.5)
+            ax.stairs(
+                np.sort(values[labels == k]), edges, fill=True, color=style.colour_of(k), alpha=0.5
+            )
+        ax.axhline(1.0 / found.shape[1], color="0.4", linestyle=":", linewidth=0.8)
+        _name_clusters(ax, place, labels)
+        ax.set(xlabel="cluster (its least sure samples first)", ylabel="probability of the label")
+        ax.set_ylim(0.0, 1.0)
+        named = np.argsort(values, kind="stable")[:n_named]
+        style.write_names(ax, np.column_stack([place, values]), named, names)
+    return ax
+
+
+def _name_clusters(ax: Axes, place: Array, labels: FittedLabels) -> None:
+    """Write the number of each cluster below its samples; place (n,): their x-coordinates."""
+    numbers = np.unique(labels)
+    ax.set_xticks([float(place[labels == k].mean()) for k in numbers], map(str, numbers))
+    ax.tick_params(axis="x", length=0)
 
 
 def _drawable(values: Array, names: list[str]) -> tuple[Array, list[str]]:

@@ -15,7 +15,7 @@ CRITERION_NAMES = {
     "press_points": "PRESS, mean over samples",
     "press_sum": "PRESS, summed over clusters",
     "likelihood": "-log leave-one-out likelihood",
-    "free": "-log leave-one-out likelihood, dimensions free",
+    "free": "-log leave-one-out likelihood, free dimensions",
     "sod": "second-order difference",
     "bic": "BIC",
     "stability": "agreement of halves",
@@ -55,8 +55,6 @@ def selection(result: Any, *, ax: Axes | None = None) -> Any:
     with style.canvas(ax) as ax:
         if "cluster" not in columns:
             _draw_curve(ax, result)
-        elif "n_variables" in columns:
-            _draw_counts(ax, columns)
         else:
             _draw_dimensions(ax, columns)
     return ax
@@ -95,7 +93,7 @@ def candidates(model: Any, *, ax: Axes | None = None) -> Any:
     if not table.get("icl"):
         raise ParameterTypeError(
             "model",
-            f"{type(model).__name__} has not compared candidates. Use "
+            f"This {type(model).__name__} has not compared candidates. Draw one that has: "
             'plots.candidates(PSC("auto", n_components="auto").fit(X)).',
         )
     chosen = model.n_clusters_
@@ -140,7 +138,10 @@ def comparison(result: Any, *, ax: Axes | None = None) -> Any:
     style.check_result(result, ("labels", "agreement"), "comparison", "compare(X, n_clusters)")
     names, values = list(result.labels), result.agreement
     if not names:
-        raise ParameterError("comparison", "No method finished, so there is nothing to draw.")
+        raise ParameterError(
+            "comparison",
+            "All methods failed, so there is nothing to draw. See .messages for the reasons.",
+        )
     side = max(style.COLUMN, 1.3 + 0.33 * len(names))
     with style.canvas(ax, figsize=(side, side - 0.1)) as ax:
         style.heat_map(ax, values, "Blues", 1)
@@ -187,11 +188,6 @@ def _least_differences(table: dict[str, Any]) -> dict[str, dict[int, float]]:
     return dict(sorted(lines.items()))
 
 
-def _draw_counts(ax: Axes, columns: dict[str, Any]) -> None:
-    ax.bar(columns["cluster"], columns["n_variables"], color=style.colour_of(0), width=0.6)
-    ax.set(xlabel="cluster", ylabel="variables selected", xticks=columns["cluster"])
-
-
 def _draw_dimensions(ax: Axes, columns: dict[str, Any]) -> None:
     """Draw PRESS or the eigenvalue against the dimension, one line per cluster, choices ringed."""
     value = next(name for name in ("press", "eigenvalue") if name in columns)
@@ -202,5 +198,5 @@ def _draw_dimensions(ax: Axes, columns: dict[str, Any]) -> None:
         ax.plot(x[picked], y[picked], "o", ms=10, mfc="none", color=style.colour_of(k))
     name = CRITERION_NAMES.get(value, value)
     ax.set(xlabel="number of dimensions", ylabel=name, xticks=np.unique(columns["n_components"]))
-    ax.set_title("chosen: circles")
+    ax.set_title("circles: chosen")
     ax.legend()

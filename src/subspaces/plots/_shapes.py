@@ -49,20 +49,20 @@ def clusters_3d(
     X, labels = np.asarray(X, dtype=float), np.asarray(labels)
     if X.ndim != 2 or X.shape[1] != 3:
         raise ParameterError(
-            "X", f"<X> has shape {X.shape}, but a plot in three dimensions needs (n, 3)."
+            "X", f"<X> has shape {X.shape}, but a 3-D plot needs 3 columns. Choose three variables."
         )
     holes = np.count_nonzero(np.isnan(X).any(axis=1))
     if holes:
         raise ParameterError(
             "X",
-            f"{holes} of {len(X)} samples in X have NaN, so they cannot be drawn. Use "
-            "model.impute(X), or the samples without NaN and their labels.",
+            f"{holes} of {len(X)} samples have missing values, so they cannot be drawn. Fill "
+            "them with model.impute(X), or leave them out.",
         )
     if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu" or labels.min(initial=0) < 0:
         raise ParameterError(
             "labels",
-            f"<labels> must be {len(X)} integers from 0 up, one per sample. Their shape is "
-            f"{labels.shape} and their type {labels.dtype}.",
+            f"<labels> has type {labels.dtype} and shape {labels.shape}. Pass {len(X)} "
+            "integers from 0 up, one per sample.",
         )
     with canvas(ax, figsize=(COLUMN, COLUMN), subplot_kw={"projection": "3d"}) as ax:
         ax.computed_zorder = False

@@ -1,12 +1,13 @@
 """Helpers that all figures use: size, colours, markers, heat maps, names beside points."""
 
 import unicodedata
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from subspaces._types import Array, Axes, Indices, Names
 from subspaces.messages import ParameterError, ParameterTypeError
@@ -54,6 +55,36 @@ def canvas(ax: Axes | Sequence[Axes] | None, **options: Any) -> Iterator[Any]:
         yield plt.subplots(layout="constrained", **{"figsize": (COLUMN, 2.6), **options})[1]
 
 
+def pair(ax: Sequence[Axes] | None, function: str) -> tuple[Any, Any] | None:
+    """Return ``ax`` as two Axes, or None; raise TypeError or ValueError if it is no pair."""
+    if ax is None:
+        return None
+    message = f"{function} draws two panels: pass ax=(first, second)"
+    if not isinstance(ax, Iterable):
+        raise TypeError(message)
+    both = tuple(ax)
+    if len(both) != 2:
+        raise ValueError(f"{message}, not {len(both)} Axes")
+    return both
+
+
+@contextmanager
+def list_of(
+    names: list[str], title: str, ax: Axes | None, pad: float | None = None, line: float = 0.155
+) -> Iterator[Any]:
+    """Yield Axes with one horizontal line per name, the first on top; set ticks and title after.
+
+    line: height of a line in inches.
+    """
+    with canvas(ax, figsize=(COLUMN, 0.85 + line * len(names))) as ax:
+        ax.axvline(0, color="0.6", linewidth=0.6, zorder=0)
+        yield ax
+        ax.set_yticks(range(len(names)), names, parse_math=False)
+        ax.set_ylim(len(names) - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.set_title(title, pad=pad)
+
+
 def require_matplotlib() -> None:
     """Raise ImportError, with how to install it, if matplotlib is missing."""
     if find_spec("matplotlib") is None:
@@ -84,9 +115,23 @@ def check_names(names: Names | None, count: int, what: str) -> list[str]:
         return [str(i) for i in range(count)]
     if len(names) != count:
         raise ParameterError(
-            "names", f"<names> has {len(names)} entries for {count} {what}. Use one for each."
+            "names", f"<names> has {len(names)} entries for {count} {what}. Pass one for each."
         )
     return [short_name(name) for name in names]
+
+
+def check_classes(classes: ArrayLike | None, count: int) -> NDArray[np.str_]:
+    """Return the class of each sample as text, (count,); "_" for all if ``classes`` is None."""
+    if classes is None:
+        return np.full(count, "_")  # no legend shows a label that begins so
+    known = np.asarray(classes).astype(str)
+    if known.shape != (count,):
+        raise ParameterError(
+            "classes",
+            f"<classes> has shape {known.shape}, but there are {count} samples. Pass one "
+            "class per sample.",
+        )
+    return known
 
 
 def check_result(result: Any, attributes: Sequence[str], function: str, source: str) -> None:
@@ -97,7 +142,7 @@ def check_result(result: Any, attributes: Sequence[str], function: str, source: 
     if not all(hasattr(result, name) for name in attributes):
         raise ParameterTypeError(
             "result",
-            f"plots.{function} cannot draw a {type(result).__name__}. Use "
+            f"plots.{function} cannot draw a {type(result).__name__}. Call "
             f"plots.{function}({source}).",
         )
 
@@ -180,11 +225,11 @@ def _offsets(half: Array) -> Array:
 
 
 def _covered(box: Array, places: Array, written: list[Array], frame: Array) -> float:
-    """Return the cost of writing a name in ``box``: points covered, 20 per name, 10 if cut off.
+    """Return the cost of writing a name in ``box``: points covered, 20 per name, 30 if cut off.
 
     box, written, frame: x and y of the lower left, then of the upper right corner.
     """
     inside = np.all((places > box[:2] - 2) & (places < box[2:] + 2), axis=1)
     others = sum(bool(np.all(box[:2] < o[2:]) and np.all(o[:2] < box[2:])) for o in written)
     cut = np.any(box[:2] < frame[:2] - 2) or np.any(box[2:] > frame[2:] + 2)
-    return float(np.count_nonzero(inside) + 20 * others + 10 * cut)
+    return float(np.count_nonzero(inside) + 20 * others + 30 * cut)

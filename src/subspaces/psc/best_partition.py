@@ -124,15 +124,18 @@ def given_labels(settings: Settings, labels: Any, n_samples: int) -> Labels:
     given = to_host(labels)
     if given.ndim == 0:
         names = ", ".join(registry.STARTS)
-        advice = Advice(f"use one of {names}, an array of labels, or a function", "init")
+        advice = Advice(f"choose from {names}, or pass an array of labels or a function", "init")
         raise ParameterError("init", "<init={value!r}> is unknown.", advice, value=labels)
     if given.shape != (n_samples,):
-        fact = f"<init> has shape {given.shape} for {{n:#sample}}. Use one label per sample."
+        fact = (
+            f"<init> has shape {given.shape}, but there are {{n:#sample}}. Pass one label per "
+            "sample."
+        )
         raise ParameterError("init", fact, n=n_samples)
     last = int(settings.n_clusters) - 1
     outside = given[~np.isin(given, np.arange(last + 1))]
     if len(outside):
-        fact = f"<init> has the label {{label}}. Use labels from 0 to {last}."
+        fact = f"<init> has the label {{label}}, but labels go from 0 to {last}. Renumber them."
         raise ParameterError("init", fact, label=outside[0].item())
     return given.astype(np.intp)
 
@@ -149,7 +152,7 @@ def warn_of_a_poor_end(
             "cycle",
             "{moving} of {n_samples} samples kept moving between clusters, so their labels are "
             "uncertain.",
-            Advice("compare the labels for another <random_state>", "random_state"),
+            Advice("compare the labels with those for another <random_state>", "random_state"),
             moving=moving,
             n_samples=n_samples,
         )
@@ -160,8 +163,8 @@ def warn_of_a_poor_end(
         doubt(
             ChoiceWarning,
             "refilled",
-            "In {refilled} of {starts} starts a cluster became too small for its dimension, so "
-            "<n_clusters={n_clusters}> may be too many.",
+            "A cluster became too small for its dimension in {refilled} of {starts} starts, "
+            "so <n_clusters={n_clusters}> may be too many.",
             FEWER_CLUSTERS,
             SMALLER_DIMENSION,
             refilled=refilled,

@@ -14,9 +14,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from subspaces._types import Array, Indices
-from subspaces.core.exact_union import exact_union
 from subspaces.core.partition import assign
-from subspaces.messages import Advice, Grade, Verdict, in_a_row, use
+from subspaces.messages import FEWER_CLUSTERS, Advice, Grade, Verdict, in_a_row, use
 from subspaces.progress import Step
 from subspaces.psc import choosing
 from subspaces.psc.candidates import AXES, Candidate, leading_axes, of_number, searched
@@ -27,7 +26,7 @@ from subspaces.psc.result import Clusters
 from subspaces.psc.settings import Settings, is_auto
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
-from subspaces.subspace import centre_of, principal_axes
+from subspaces.subspace import centre_of
 
 # Rows that the choice is made from; of more a random part.
 MOST_ROWS = 1000
@@ -82,9 +81,6 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     models = replace(settings, affine=True) if _is_centred(settings, rows) else settings
     if not isinstance(settings.init, str) and not callable(settings.init):
         models = replace(models, init=np.asarray(settings.init)[looked_at])
-    exact = exact_candidate(rows, models, numbers) if is_auto(settings.n_components) else None
-    if exact is not None:
-        return _with_numbers(X, rows, settings, exact), _table_of_exact(exact)
     found = candidates(seen, models, numbers)
     found += [searched(seen, models, each) for each in best_of_each_number(found)[:ANSWERS]]
     best = best_of_each_number(found)
@@ -96,7 +92,10 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
         chosen = _one_cluster(rows, settings) if not numbers or against else _simplest(settings)
     else:
         chosen = _with_numbers(X, rows, settings, best[0])
-    return chosen, table_of(found, best, against)
+    table = table_of(found, best, against)
+    if not best and numbers and not is_auto(settings.n_clusters):
+        table |= _in_words(_too_few_samples(chosen))
+    return chosen, table
 
 
 def candidates(rows: Array, settings: Settings, numbers: Sequence[int]) -> list[Candidate]:
@@ -131,22 +130,6 @@ def _with_numbers(X: Array, rows: Array, settings: Settings, candidate: Candidat
     with collect_warnings():
         found = fit_dense(rows, chosen)
     return replace(chosen, init=assign(found.scores(X)))
-
-
-def exact_candidate(X: Array, settings: Settings, numbers: Sequence[int]) -> Candidate | None:
-    """Return the subspaces that hold every sample without error; None if there are none.
-
-    One cluster as large as the rank always does, so that only dimensions below it are tried.
-    """
-    models = (False, True) if is_auto(settings.affine) else (bool(settings.affine),)
-    found = []
-    for affine in models if len(numbers) else ():
-        rank = principal_axes(X - centre_of(X, affine)).rank
-        largest = min(settings.max_components, rank - 1)
-        union = exact_union(X, largest, affine, numbers[-1]) if largest > 0 else None
-        if union is not None and len(union[1]) in numbers:
-            found.append(Candidate(union[0], tuple(union[1]), affine, -np.inf))
-    return min(found, key=lambda each: sum(each.dimensions) + each.affine, default=None)
 
 
 def rows_to_look_at(X: Array) -> tuple[Indices, Array]:
@@ -257,7 +240,6 @@ def table_of(
     distinct = {(each.n_clusters, not each.affine, each.dimensions): each for each in ranked}
     ordered = [distinct[key] for key in sorted(distinct)]
     least = min((each.icl for each in found), default=np.nan)
-    verdict = verdict_on(best, against)
     return {
         "n_clusters": [each.n_clusters for each in ordered],
         "n_components": [list(each.dimensions) for each in ordered],
@@ -266,21 +248,19 @@ def table_of(
         "difference": [float(each.icl - least) for each in ordered],
         "against_one": None if against is None else vars(against),
         "answers": answers(best, against),
-        "fact": str(replace(verdict, advice=())),
-        "verdict": str(verdict),
-        "grade": verdict.grade.value,
+        **_in_words(verdict_on(best, against)),
     }
 
 
-def _table_of_exact(exact: Candidate) -> dict[str, Any]:
-    verdict = choosing.verdict_on_exact(exact.n_clusters)
-    table = table_of([exact], [exact], None)
-    return table | {
-        "fact": str(replace(verdict, advice=())),
-        "verdict": str(verdict),
-        "grade": verdict.grade.value,
-        "difference": [0.0],
-    }
+def _in_words(verdict: Verdict) -> dict[str, str]:
+    fact = str(replace(verdict, advice=()))
+    return {"fact": fact, "verdict": str(verdict), "grade": verdict.grade.value}
+
+
+def _too_few_samples(chosen: Settings) -> Verdict:
+    """Return that the simplest clusters were taken, as the samples are too few to compare any."""
+    fact = "{chosen} clusters, as given. The samples are too few to choose their dimensions."
+    return Verdict("too_few_samples", fact, {"chosen": chosen.n_clusters}, (FEWER_CLUSTERS,))
 
 
 def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict:
@@ -292,22 +272,22 @@ def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict
     figures: dict[str, Any] = {"chosen": chosen.n_clusters, "near": sorted(near)}
     if against is not None and not against.keeps:
         figures |= {"chosen": 1, "near": [chosen.n_clusters], "rival": chosen.n_clusters}
-        fact = "1 cluster, since one group describes the samples as well as {rival} clusters."
+        fact = "1 cluster: one group describes the samples as well as {rival} clusters do."
         advice = (use("n_clusters", chosen.n_clusters),) if against.gain > 0.0 else ()
         grade = Grade.DOUBTFUL if against.gain > 0.0 else Grade.SURE
         return Verdict("one_group", fact, figures, advice, grade=grade)
     several = "{chosen} clusters"
     if against is not None and not against.is_clear:
-        fact = f"{several}, but one group with long tails or a bend describes the samples as well."
+        fact = f"{several}, but a single group with long tails or a bend fits just as well."
         return Verdict("as_one_group", fact, figures, grade=Grade.DOUBTFUL)
     if near:
-        fact = f"{several}. {in_a_row(sorted(near))} clusters describe the samples about as well."
-        look = Advice(f"look at <n_clusters={min(near)}>, too", "n_clusters", min(near))
+        fact = f"{several}. {in_a_row(sorted(near))} clusters fit about as well."
+        look = Advice(f"also look at <n_clusters={min(near)}>", "n_clusters", min(near))
         return Verdict("as_good", fact, figures, (look,), grade=Grade.DOUBTFUL)
     if not others:
         return Verdict("alone", f"{several}. No other number was tried.", figures)
     figures |= {"rival": others[0].n_clusters, "difference": others[0].icl - chosen.icl}
-    fact = f"{several}. {{rival}} clusters come next."
+    fact = f"{several}. The second best is {{rival}} clusters."
     return Verdict("clear", fact, figures, grade=Grade.SURE)
 
 

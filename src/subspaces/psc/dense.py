@@ -8,16 +8,16 @@ import numpy as np
 
 from subspaces._types import Array, Counts, Indices, Labels
 from subspaces.core import influence, partition
-from subspaces.core.criteria import costs, own_costs
+from subspaces.core.criteria import costs, objective, own_costs
 from subspaces.core.leave_one_out import left_out
-from subspaces.core.likelihood import as_divisor, capped_variance
+from subspaces.core.likelihood import as_divisor, capped_variance, median, positive
 from subspaces.core.loop import Clustering, descend, objective_of
 from subspaces.core.low_rank import Coordinates, in_few_coordinates, n_directions
-from subspaces.core.partition import Partition
+from subspaces.core.partition import Partition, unit_of
 from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView, DenseRows
-from subspaces.core.secular import Downdate
+from subspaces.core.secular import Downdate, copy_of
 from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
 from subspaces.core.which_run import Run
 from subspaces.messages import SMALLER_DIMENSION
@@ -38,6 +38,7 @@ from subspaces.subspace import (
     dimensions_of,
     energy_off_subspaces,
     subspaces_of,
+    weighted_sum,
 )
 
 # Runs that EM of a mixture begins at.
@@ -84,25 +85,29 @@ class Measured:
     directions: int | None = None
 
 
-def fit_dense(X: Array, settings: Settings) -> Fit:
-    """Return the fit of a matrix (n, p) without missing cells, all numbers given."""
-    found = search_rows(X, settings)
+def fit_dense(X: Array, settings: Settings, weights: Array | None = None) -> Fit:
+    """Return the fit of a matrix (n, p) without missing cells, all numbers given.
+
+    weights (n,): of the rows, positive, None if all count one.
+    """
+    found = search_rows(X, settings, weights)
     problem, labels, result = found.problem, found.labels, found.best.clustering
     if not settings.measures:
-        measured = Measured(subspaces_of(X, labels, problem.dimensions, problem.affine)[0])
+        numbers = problem.dimensions, problem.affine, weights
+        measured = Measured(subspaces_of(X, labels, *numbers)[0])
     elif problem.sparsity is None:
         measured = _by_principal_axes(X, found)
     else:
         measured = _by_sparse_loadings(X, found)
     subspaces, data = measured.subspaces, problem.data
-    sizes = partition.sizes(labels, problem.n_clusters).astype(float)
+    sizes = Partition(labels, problem.n_clusters, weights).sizes.astype(float)
     cell_noise, scored_by = np.nan, problem.criterion
     if measured.noise is not None:
         scored_by = criterion_of_new(problem.criterion, subspaces, data.rank)
         noise, widths = as_divisor(measured.noise, data), dimensions_of(subspaces)
         cell_noise = noise_of_cells(noise, sizes, widths, data.rank, X.shape[1])
     warn_of_repulsion(problem.criterion, subspaces, measured.energies, sizes)
-    objective = result.objective if measured.objective is None else measured.objective
+    reached = result.objective if measured.objective is None else measured.objective
     fit = Fit(
         labels,
         tuple(subspaces),
@@ -111,7 +116,7 @@ def fit_dense(X: Array, settings: Settings) -> Fit:
         problem.criterion,
         scored_by,
         data,
-        objective,
+        reached,
         course_of(result, found.runs),
         cell_noise,
         settings.n_variables,
@@ -120,6 +125,7 @@ def fit_dense(X: Array, settings: Settings) -> Fit:
         measured.influence,
         measured.press,
         directions=measured.directions,
+        weights=weights,
     )
     if not settings.measures:
         return _as_predicted(X, fit)
@@ -134,8 +140,8 @@ def _as_predicted(X: Array, fit: Fit) -> Fit:
         fit = replace(fit, subspaces=tuple(fit.subspaces[k] for k in order))
         scores = fit.scores(X)
     labels = partition.assign(scores)
-    sizes = partition.sizes(labels, len(fit.subspaces)).astype(float)
-    return with_labels_of_new(fit, labels, sizes, float(scores.min(axis=1).sum()))
+    sizes = Partition(labels, len(fit.subspaces), fit.weights).sizes.astype(float)
+    return with_labels_of_new(fit, labels, sizes, weighted_sum(scores.min(axis=1), fit.weights))
 
 
 def is_another_order(fit: Fit, order: Indices) -> bool:
@@ -153,17 +159,18 @@ def with_labels_of_new(fit: Fit, labels: Any, sizes: Array, objective: float) ->
         objective = fit.objective
     if not np.isfinite(objective):
         warn_of_infinite_objective()
-    freedom = float((sizes - fit.affine) @ (len(fit.subspaces[0].centre) - fit.dimensions))
-    noise = max(objective / max(freedom, 1.0), np.finfo(float).tiny)
+    p, spent = len(fit.subspaces[0].centre), fit.affine * unit_of(fit.weights)
+    noise = noise_variance(objective, sizes, fit.dimensions, p, spent)
+    noise = max(noise, np.finfo(float).tiny)
     return replace(fit, labels=labels, sizes=sizes, objective=objective, cell_noise=noise)
 
 
-def search_rows(X: Array, settings: Settings) -> Found:
+def search_rows(X: Array, settings: Settings, weights: Array | None = None) -> Found:
     """Search X for the best partition, refine it, and warn if the search ended badly."""
     few = None
     if settings.measures and settings.n_variables is None:
-        few = in_few_coordinates(X, bool(settings.affine))
-    problem = pose(settings, X, None if few is None else DenseRows(few.points))
+        few = in_few_coordinates(X, bool(settings.affine), weights)
+    problem = pose(settings, X, None if few is None else DenseRows(few.points, weights), weights)
     by_likelihood = settings.compares_by_likelihood(problem)
     best, runs = best_partition(X, problem, settings, by_likelihood=by_likelihood)
     refined = _refined(problem, best, runs, settings)
@@ -185,15 +192,15 @@ def _by_mixture(problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
     if partition.too_small(labels, problem.dimensions):
         return best
     views = view_clusters(problem, labels)
-    objective = objective_of(problem, labels, views)
-    if not np.isfinite(objective):
+    value = objective_of(problem, labels, views)
+    if not np.isfinite(value):
         return best
     numbered = partition.canonical if problem.interchangeable else np.asarray
     stays = np.array_equal(numbered(labels), numbered(reached.labels))
     result = replace(
         reached,
         labels=labels,
-        objective=objective,
+        objective=value,
         stop_reason=reached.stop_reason if stays else "refined",
         subspaces=loadings_of(views),
     )
@@ -214,31 +221,41 @@ def _mixture_labels(problem: Problem, best: Run, runs: Sequence[Run]) -> Labels:
         rows = screened_rows(problem).matrix
         first += [run.first for run in runs]
     with one_blas_thread():
-        return refine_labels(rows, first, problem.dimensions, problem.affine)
+        numbers = problem.dimensions, problem.affine
+        return refine_labels(rows, first, *numbers, problem.rows.weights)
 
 
 def _by_principal_axes(X: Array, found: Found) -> Measured:
     """Fit a PCA to each cluster, and leave every sample out of it in turn."""
     problem, labels, data = found.problem, found.labels, found.problem.data
-    points = X if found.few is None else found.few.points
-    subspaces, all_axes = subspaces_of(points, labels, problem.dimensions, problem.affine)
-    removed, pulls, residual = _left_out(points, labels, problem, all_axes)
-    energies = [float(residual[labels == k].sum()) for k in range(problem.n_clusters)]
-    sizes, widths = partition.sizes(labels, problem.n_clusters), dimensions_of(subspaces)
+    points, weights = X if found.few is None else found.few.points, problem.rows.weights
+    clusters = Partition(labels, problem.n_clusters, weights)
+    numbers = problem.dimensions, problem.affine, weights
+    subspaces, all_axes = subspaces_of(points, labels, *numbers)
+    removed, pulls, residual = _left_out(points, clusters, problem, all_axes)
+    energies = clusters.sums(residual)
+    sizes, widths = clusters.sizes, dimensions_of(subspaces)
     rank = n_directions(points, problem.affine, data.rank)
-    noise = noise_variance(sum(energies), sizes, widths, rank, affine=problem.affine)
+    noise = noise_variance(sum(energies), sizes, widths, rank, problem.affine * unit_of(weights))
+    inside = clusters.is_counted
     score_variance = None
     if problem.criterion == "distance":
         free = max(data.rank - int(min(widths)), 1)
-        capped = capped_variance(float(np.median(residual[labels >= 0])), free, data)
+        capped = capped_variance(median(residual[inside], clusters.counts), free, data)
         score_variance = min(as_divisor(noise, data), capped)
     if found.few is not None:
         subspaces = list(map(found.few.among_the_rows, subspaces))
-    press = float(np.concatenate([each.squared_error for each in removed]).mean())
+    press = _press(removed, clusters)
     directions = _directions(points, rank, affine=problem.affine)
     return Measured(
         subspaces, energies, noise, score_variance, pulls, press, None, removed, directions
     )
+
+
+def _press(removed: Sequence[Downdate], clusters: Partition) -> float:
+    """Return the mean left-out error of the members of all clusters, by weight."""
+    errors = np.concatenate([each.squared_error for each in removed])
+    return float(np.average(errors, weights=clusters.in_order))
 
 
 def _directions(X: Array, rank: int, *, affine: bool) -> int:
@@ -248,16 +265,22 @@ def _directions(X: Array, rank: int, *, affine: bool) -> int:
 
 
 def _left_out(
-    X: Array, labels: Labels, problem: Problem, all_axes: Sequence[PrincipalAxes]
+    X: Array, clusters: Partition, problem: Problem, all_axes: Sequence[PrincipalAxes]
 ) -> tuple[list[Downdate], Array, Array]:
     """Return the members of each cluster left out, squared influence and squared residuals (n,)."""
-    pulls, residual = np.zeros(len(X)), np.zeros(len(X))
-    removed, clusters = [], Partition(labels, problem.n_clusters)
+    removed, pulls, residual = list[Downdate](), np.zeros(len(X)), np.zeros(len(X))
     for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
         members = clusters.members(k)
-        removed.append(left_out(X[members], dimension, axes, affine=problem.affine))
-        kept, residual[members], spectrum = axes.split(dimension)
-        pulls[members] = influence.squared_influence(kept, residual[members], spectrum)
+        weights = clusters.subset(members).weights
+        removed.append(
+            left_out(X[members], dimension, axes, affine=problem.affine, weights=weights)
+        )
+        kept, rest, spectrum = axes.split(dimension)
+        energies, copy = kept**2, None
+        if weights is not None:
+            energies, rest, copy = energies / weights[:, None], rest / weights, copy_of(weights)
+        residual[members] = rest
+        pulls[members] = influence.squared_influence_of(energies, rest, spectrum, True, copy)
     return removed, pulls, residual
 
 
@@ -267,30 +290,34 @@ def _by_sparse_loadings(X: Array, found: Found) -> Measured:
     The influence is on the union of the supports, and PRESS is by leave-one-out projection.
     """
     problem, labels, data = found.problem, found.labels, found.problem.data
-    views, objective = _sparse_views(problem, labels, found.best.clustering), None
+    views, total = _sparse_views(problem, labels, found.best.clustering), None
+    clusters = Partition(labels, len(views), problem.rows.weights)
     if found.best.clustering.subspaces is None:
-        objective = float(own_costs(costs(problem.criterion, views, data), labels).sum())
-    shift = X.mean(axis=0) if problem.affine else np.zeros(X.shape[1])
+        total = objective(costs(problem.criterion, views, data), labels, clusters.weights)
+    shift = np.zeros(X.shape[1])
+    if problem.affine:
+        shift = np.average(X, 0, clusters.weights)
     sparse = [view for view in views if isinstance(view, SparseView)]
     subspaces = [Subspace(view.centre + shift, view.basis, view.spectrum) for view in sparse]
     pulls, errors = (
         own_costs(costs(name, views, data), labels)
         for name in ("union_influence", "loo_projection")
     )
-    sizes, energy = partition.sizes(labels, len(views)), energy_off_subspaces(X, labels, subspaces)
+    energy = energy_off_subspaces(X, labels, subspaces, clusters.weights)
     rank = n_directions(X, problem.affine, data.rank)
-    widths = dimensions_of(subspaces)
-    noise = noise_variance(energy, sizes, widths, rank, affine=problem.affine)
+    widths, spent = dimensions_of(subspaces), problem.affine * unit_of(clusters.weights)
+    noise = noise_variance(energy, clusters.sizes, widths, rank, spent)
     shared = np.flatnonzero(union_of_supports(views))
     part = X[:, shared] - shift[shared]
     lengths = [view.squared_norms_on(part, shared) for view in sparse]
     energies = [
-        float(np.maximum(length - view.captured, 0.0)[view.members].sum())
+        weighted_sum(np.maximum(length - view.captured, 0.0)[view.members], view.weights)
         for length, view in zip(lengths, sparse, strict=True)
     ]
     removed = _sparse_left_out(X, labels, subspaces, errors)
-    directions, press = _directions(X, rank, affine=problem.affine), float(errors.mean())
-    return Measured(subspaces, energies, noise, None, pulls, press, objective, removed, directions)
+    press = float(np.average(errors, weights=clusters.weights))
+    directions = _directions(X, rank, affine=problem.affine)
+    return Measured(subspaces, energies, noise, None, pulls, press, total, removed, directions)
 
 
 def _sparse_left_out(
@@ -310,13 +337,14 @@ def _sparse_left_out(
 
 
 def noise_variance(
-    energy: float, sizes: Array | Counts, widths: Counts, rank: int, *, affine: bool
+    energy: float, sizes: Array | Counts, widths: Counts, rank: int, spent: float
 ) -> float:
     """Return the residual energy over ``sum_k n_k (rank - R_k)``, the variance per direction.
 
-    A cluster with a mean has ``n_k - 1`` in place of ``n_k``. widths (K,): the dimensions.
+    A cluster with a mean has ``n_k - 1`` in place of ``n_k``. widths (K,): the dimensions; spent:
+    what a mean has used up, the weight of one sample, or 0.
     """
-    return energy / max(float((sizes - affine) @ (rank - widths)), 1.0)
+    return energy / positive(float((sizes - spent) @ (rank - widths)))
 
 
 def noise_of_cells(noise: float, sizes: Array, widths: Counts, rank: int, p: int) -> float:

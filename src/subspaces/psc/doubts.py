@@ -47,10 +47,10 @@ CENTRED = 0.2
 FEWEST_PIXELS = 16
 UNLIKE_SCALES = Message(
     "unlike_scales",
-    "The variables have different units, and those with large values decide.",
+    "The variables have different units, so those with large values dominate.",
     advice=(
         Advice(
-            "scale them by sklearn's StandardScaler",
+            "scale them with StandardScaler",
             "scale",
             True,
             command="use <scale=True>",
@@ -108,10 +108,10 @@ def warn_of_far_mean(mean: Array, mean_square: float) -> None:
         doubt(
             DataWarning,
             "far_mean",
-            "The mean of the samples makes up {share:%} of the sum of squares, so each "
-            "subspace spends an axis on it.",
+            "The samples lie far from the origin ({share:%} of the sum of squares), so each "
+            "subspace spends an axis on that.",
             Advice(
-                "use <affine='auto'> and <n_components='auto'>",
+                "set <affine='auto'> and <n_components='auto'>",
                 "affine",
                 "auto",
                 command="use <affine=True>",
@@ -134,7 +134,7 @@ def warn_of_constant_columns(X: Array, names: NDArray[Any] | None) -> None:
     doubt(
         DataWarning,
         "constant_variables",
-        "Some variables are constant but not 0, which moves all samples off the origin: "
+        "Some variables are constant but not 0, which moves all samples away from the origin: "
         "{variables}.",
         use("affine", True),
         Advice("leave them out"),
@@ -176,8 +176,8 @@ def warn_of_repulsion(
         doubt(
             TrustWarning,
             "repulsion",
-            "The weakest axis of cluster {cluster} is only {ratio:.1f} times as strong as the "
-            "noise, so the influence repels samples that fit.",
+            "The weakest axis of cluster {cluster} is only {ratio:.1f} times the noise, so "
+            "the cluster may reject samples that fit.",
             use("criterion", "loo_projection"),
             SMALLER_DIMENSION,
             FEWER_CLUSTERS,
@@ -192,7 +192,7 @@ def warn_of_infinite_objective() -> None:
     doubt(
         NotConvergedWarning,
         "infinite",
-        "The objective is infinite, because a sample is alone along an axis of its cluster.",
+        "A sample is alone along an axis of its cluster, so the objective is infinite.",
         FEWER_CLUSTERS,
         SMALLER_DIMENSION,
     )
@@ -232,7 +232,7 @@ def warn_of_an_early_end(reason: str, max_iter: int, n_clusters: int) -> None:
         doubt(
             NotConvergedWarning,
             "max_iter",
-            "The fit reached <max_iter={max_iter}> before it converged.",
+            "The fit stopped at <max_iter={max_iter}> before it converged.",
             MORE_ITERATIONS,
             max_iter=max_iter,
         )
@@ -253,8 +253,7 @@ def warn_of_empty_clusters(found: int, n_clusters: int, *advice: Advice) -> None
         doubt(
             NotConvergedWarning,
             "empty_clusters",
-            "Only {found:#cluster has|clusters have} samples, fewer than "
-            "<n_clusters={n_clusters}>.",
+            "Only {found:#cluster has|clusters have} samples, although <n_clusters={n_clusters}>.",
             FEWER_CLUSTERS,
             *advice,
             found=found,

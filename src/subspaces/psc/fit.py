@@ -6,6 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from subspaces._types import Array
+from subspaces.core.array import is_dask, is_foreign
+from subspaces.core.dimensions import check_enough, dimensions_of
+from subspaces.core.partition import assign
 from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks, blocks_of, survey_of
 from subspaces.data.validation import has_holes
 from subspaces.messages import ParameterError, use
@@ -15,6 +18,7 @@ from subspaces.psc.choice import choose
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.doubts import warn_of_level, warn_of_units
 from subspaces.psc.incomplete import filled_in, fit_incomplete
+from subspaces.psc.probabilities import probabilities_of
 from subspaces.psc.result import Fit, with_means
 from subspaces.psc.settings import Settings, check
 from subspaces.runtime.threads import one_blas_thread
@@ -26,15 +30,14 @@ SMALL = 1 << 21
 def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) -> Fit:
     """Return the `Fit` of checked data: a matrix (n, p), NaN for missing cells, or rows in blocks.
 
-    weights (n,): of the samples; all count one, or None.
+    weights (n,): of the samples, none negative, None if all count one.
     """
     check(settings)
-    if weights is not None and np.any(weights != 1):
-        fact = "<weights> are not supported, because all samples have equal weight. Use None."
-        raise ParameterError("weights", fact, value=weights)
+    if weights is not None:
+        _check_takes_weights(X, settings)
     if isinstance(X, SurveyedBlocks):
         with one_blas_thread():
-            return fit_blocks(X, settings)
+            return fit_blocks(X, settings, weights)
     if settings.refine == "descent" and len(X) > FEW_ROWS:
         fact = f"<refine='descent'> works for up to {FEW_ROWS} samples, but there are {len(X)}."
         others = use("refine", "ppca"), use("refine", None)
@@ -42,29 +45,75 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
     if settings.n_variables is None:  # of sparse loadings some variables are louder
         warn_of_units(X)
     with one_blas_thread() if X.size <= SMALL or has_holes(X) else nullcontext():
-        return with_means(X, _fit_matrix(X, settings))
+        return with_means(X, _fit_weighted(X, weights, settings))
 
 
-def _fit_matrix(X: Array, settings: Settings) -> Fit:
+def _check_takes_weights(X: Array | SurveyedBlocks, settings: Settings) -> None:
+    """Raise ParameterError if a fit cannot weight its samples."""
+    reason = None
+    if settings.left_open:
+        reason = f"<{settings.left_open[0]}='auto'>"
+    elif isinstance(X, SurveyedBlocks):
+        array = X.blocks.array
+        if is_dask(array):
+            reason = "Dask arrays"
+        elif is_foreign(array):
+            reason = "many rows on a device"
+    elif has_holes(X):
+        reason = "missing values"
+    if reason:
+        raise no_weights(reason)
+
+
+def no_weights(reason: str) -> ParameterError:
+    """Return the error of a fit that cannot weight samples; reason: what weights do not go with."""
+    fact = f"<sample_weight> does not work with {reason}."
+    return ParameterError("sample_weight", fact, use("sample_weight", None))
+
+
+def _fit_weighted(X: Array, weights: Array | None, settings: Settings) -> Fit:
+    """Return the fit of the rows of positive weight; the others get the labels of new rows."""
+    if weights is None or weights.all():
+        return _fit_matrix(X, settings, weights)
+    kept = weights > 0.0
+    check_enough(weights, dimensions_of(settings, X, low=0 if settings.affine else 1))
+    if not isinstance(settings.init, str) and not callable(settings.init):
+        settings = replace(settings, init=np.asarray(settings.init)[kept])
+    found = _fit_matrix(X[kept], settings, weights[kept])
+    labels = np.empty(len(X), dtype=found.labels.dtype)
+    labels[kept], labels[~kept] = found.labels, assign(found.scores(X[~kept]))
+    influence = probabilities = None
+    if found.influence is not None:
+        influence = np.full(len(X), np.nan)
+        influence[kept] = found.influence
+    if found.probabilities is not None:
+        probabilities = np.empty((len(X), len(found.subspaces)))
+        probabilities[kept] = found.probabilities
+        probabilities[~kept] = probabilities_of(X[~kept], found, labels[~kept])
+    found = replace(found, influence=influence, probabilities=probabilities)
+    return replace(found, labels=labels, weights=weights)
+
+
+def _fit_matrix(X: Array, settings: Settings, weights: Array | None) -> Fit:
     if not settings.left_open:
-        return _fit_given(X, settings)
+        return _fit_given(X, settings, weights)
     if settings.n_variables is not None:
         found = fit_automatic(X, settings)
     else:
         chosen, selection = choose(X, settings)
-        found = replace(_fit_given(X, chosen), selection=selection)
+        found = replace(_fit_given(X, chosen, weights), selection=selection)
     warn_of_choice(found, filled_in(X) if has_holes(X) else X, settings)
     return found
 
 
-def _fit_given(X: Array, settings: Settings) -> Fit:
+def _fit_given(X: Array, settings: Settings, weights: Array | None) -> Fit:
     """Return the fit of a matrix with all numbers given."""
     if has_holes(X):
         return fit_incomplete(X, settings)
     blocks = blocks_of(X) if settings.needs_memory is None else None
     if blocks is not None:  # many rows, some of which the numbers were chosen from
-        return fit_blocks(SurveyedBlocks(blocks, survey_of(blocks)), settings)
-    found = fit_dense(X, settings)
+        return fit_blocks(SurveyedBlocks(blocks, survey_of(blocks)), settings, weights)
+    found = fit_dense(X, settings, weights)
     if not found.affine and len(found.subspaces) > 1:
         warn_of_level(X, settings.variable_names)
     return found

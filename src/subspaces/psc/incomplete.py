@@ -81,17 +81,19 @@ def _refuse(settings: Settings) -> None:
     if settings.refine == "descent" or settings.criterion == "loo_projection":
         name = "refine" if settings.refine == "descent" else "criterion"
         value = getattr(settings, name)
-        fact = f"<{name}={{value!r}}> needs a table without missing values."
-        raise ParameterError(name, fact, Advice(f"use another <{name}>", name), FILL, value=value)
+        fact = f"<{name}={{value!r}}> does not work with missing values."
+        raise ParameterError(
+            name, fact, Advice(f"choose another <{name}>", name), FILL, value=value
+        )
 
 
 def not_through_holes(name: str) -> ParameterError:
     """Return the error of a number that was to be chosen from a table with missing cells."""
     return ParameterError(
         name,
-        f"<{name}> cannot be chosen from a table with missing values.",
+        f"<{name}> cannot be chosen automatically if values are missing.",
         Advice(
-            "use a number, and compare several with <diagnostics.stability>",
+            "compare several numbers with <diagnostics.stability>",
             name,
             command="run fit with several numbers and compare their stability",
         ),
@@ -191,8 +193,8 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
             DataWarning,
             "empty_variables",
             "{few} of {p} variables have too few values for <n_components={n_components}> and "
-            "are not used.",
-            Advice("leave them out", command="use <drop_missing=0.5>, say, to leave them out"),
+            "were skipped.",
+            Advice("leave them out", command="add <drop_missing=0.5> to leave them out"),
             SMALLER_DIMENSION,
             few=int(np.sum(known == 0)),
             p=p,
@@ -203,7 +205,7 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
         doubt(
             DataWarning,
             "empty_samples",
-            "{few} of {n} samples have no more values than their cluster has dimensions, so "
+            "{few} of {n} samples have too few values for the dimension of their cluster, so "
             "their labels mean little.",
             SMALLER_DIMENSION,
             Advice("leave them out"),

@@ -28,13 +28,14 @@ from scipy.special import logsumexp
 from subspaces._types import AnyArray, Array, Block, Codes
 from subspaces.core import incomplete
 from subspaces.core.array import like, namespace, to_host
-from subspaces.core.likelihood import Data, as_divisor, gaussian
-from subspaces.core.partition import assign
-from subspaces.core.secular import Downdate
+from subspaces.core.likelihood import as_divisor, gaussian
+from subspaces.core.partition import assign, unit_of
+from subspaces.core.secular import Downdate, copy_of
 from subspaces.data.block_pass import nearest, score
 from subspaces.data.blocks import slices
 from subspaces.data.pass_plan import Pass
 from subspaces.psc.result import Fit, orthonormal
+from subspaces.subspace import weighted_sum
 
 # By how much the label's probability is above an equal one, so that it is the largest in any order.
 STEP = 1e-9
@@ -49,22 +50,26 @@ def with_probabilities(X: Array, fit: Fit, removed: Sequence[Downdate]) -> Fit:
 
     removed: the members of each cluster under the PCA of the others.
     """
-    widths = fit.dimensions
+    widths, clusters = fit.dimensions, fit.clusters.partition
     assert fit.directions is not None
     assert fit.noise_variance is not None
     errors = np.concatenate([each.squared_error for each in removed])
     counts = [len(each.squared_error) for each in removed]
-    noise = left_out_noise(errors, np.repeat(fit.directions - widths, counts))
+    freedom = np.repeat(fit.directions - widths, counts).astype(float)
+    noise = left_out_noise(errors, freedom, clusters.in_order)
     noise = fit.noise_variance if np.isnan(noise) else noise
     noise = max(as_divisor(noise, fit.data), SMALLEST)
-    data = Data(len(errors), fit.directions, fit.data.mean_variance)
+    data = replace(fit.data, n_samples=float(clusters.sizes.sum()), rank=fit.directions)
     fit = replace(fit, left_out_noise=noise)
-    costs, clusters = as_density(fit).scores(X), fit.clusters.partition
+    costs, spent = as_density(fit).scores(X), fit.affine * unit_of(fit.weights)
     for k, (each, size) in enumerate(zip(removed, clusters.sizes.tolist(), strict=True)):
-        freedom = max(size - 1 - fit.affine, 1.0)
+        members = clusters.members(k)
+        copy = copy_of(clusters.row_weights[members])
+        left = np.where(size > copy, size - copy, copy)
+        freedom = np.where(left > spent, left - spent, left)[:, None]
         density = each.eigenvalues / freedom, each.energies, each.squared_error
-        log_scale, distance = gaussian(*density, max(size - 1, 1.0), data, noise)
-        costs[clusters.members(k), k] = log_scale + 0.5 * distance
+        log_scale, distance = gaussian(*density, left, data, noise)
+        costs[members, k] = log_scale + 0.5 * distance
     return replace(fit, probabilities=from_costs(costs, fit.labels))
 
 
@@ -75,7 +80,8 @@ def as_density(fit: Fit) -> Fit:
     known = fit.left_out_noise, fit.noise_variance, fit.cell_noise
     noise = max(next(each for each in known if each is not None), SMALLEST)
     # Scores divide a spectrum by n_k, but a variance around a mean is the energy over n_k - 1.
-    more = np.maximum(fit.sizes, 1.0) / np.maximum(fit.sizes - fit.affine, 1.0)
+    one = unit_of(fit.weights)
+    more = np.maximum(fit.sizes, one) / np.maximum(fit.sizes - fit.affine * one, one)
     subspaces = tuple(
         replace(
             each,
@@ -89,7 +95,7 @@ def as_density(fit: Fit) -> Fit:
         fit,
         subspaces=subspaces,
         scored_by="likelihood",
-        data=replace(fit.data, rank=directions, n_samples=max(round(fit.sizes.sum()), 1)),
+        data=replace(fit.data, rank=directions, n_samples=max(float(fit.sizes.sum()), one)),
         n_variables=None,
         noise_variance=noise,
         cell_noise=noise,
@@ -133,14 +139,17 @@ def constant(directions: int) -> float:
     return 0.5 * directions * np.log(2.0 * np.pi)
 
 
-def left_out_noise(errors: Array, freedom: Array) -> float:
+def left_out_noise(errors: Array, freedom: Array, weights: Array | None = None) -> float:
     """Return s2: the mean left-out error per direction; nan if no sample has one.
 
     errors, freedom (n,): squared left-out error of each sample, infinite if the others span
-    nothing, and the number of directions off its subspace.
+    nothing, and the number of directions off its subspace; weights (n,): None if all are one.
     """
     known = np.isfinite(errors) & (freedom > 0)
-    return float(errors[known].sum() / freedom[known].sum()) if known.any() else np.nan
+    if not known.any():
+        return np.nan
+    own = None if weights is None else weights[known]
+    return weighted_sum(errors[known], own) / weighted_sum(freedom[known], own)
 
 
 def from_costs(costs: Array, labels: Codes) -> Array:

@@ -26,11 +26,15 @@ from subspaces.subspace import Subspace, dimensions_of, scores_and_residuals
 
 @dataclass(frozen=True)
 class Clusters:
-    """Labels (n,), the subspaces that were fitted to them, and whether these have centres."""
+    """Labels (n,), the subspaces that were fitted to them, and whether these have centres.
+
+    weights (n,): of the samples, None if all count one.
+    """
 
     labels: Labels
     subspaces: Sequence[Subspace]
     affine: bool
+    weights: Array | None = None
 
     @property
     def dimensions(self) -> list[int]:
@@ -39,8 +43,8 @@ class Clusters:
 
     @property
     def partition(self) -> Partition:
-        """The labels with their number of clusters."""
-        return Partition(self.labels, len(self.subspaces))
+        """The labels with their number of clusters, and weights."""
+        return Partition(self.labels, len(self.subspaces), self.weights)
 
     def members(self, X: Array) -> list[Array]:
         """Return each cluster's members less the centre of its subspace: K arrays (n_k, p)."""
@@ -114,7 +118,7 @@ class Fit:
     @property
     def clusters(self) -> Clusters:
         """Labels and subspaces alone."""
-        return Clusters(self.labels, self.subspaces, self.affine)
+        return Clusters(self.labels, self.subspaces, self.affine, self.weights)
 
     @cached_property
     def mixture(self) -> IncompleteMixture:
@@ -238,7 +242,7 @@ def with_means(X: Array, fit: Fit) -> Fit:
     variable has a deviation of its own then, and ``within_std`` is nan.
     """
     labels = fit.labels.astype(np.int32)
-    clusters = Partition(labels, len(fit.subspaces))
+    clusters = Partition(labels, len(fit.subspaces), fit.weights)
     whole, holes, observed = X, None, None
     if fit.missing_share:
         holes = np.isnan(X)

@@ -105,7 +105,7 @@ def check(settings: Settings) -> None:
         if isinstance(value, str) and value != "auto":
             fact, instead = (
                 f"<{name}={{value!r}}> is not an integer.",
-                "use one from 1 up, or 'auto'",
+                "set it to 1 or more, or to 'auto'",
             )
             raise ParameterTypeError(name, fact, Advice(instead, name, "auto"), value=value)
     if not is_auto(settings.affine):
@@ -131,26 +131,30 @@ def check(settings: Settings) -> None:
     for_sparse = ("auto", *criteria.names(sparse=True, public=True))
     if settings.criterion not in for_sparse:
         fact = "<criterion={value!r}> does not work with <n_variables>."
-        advice = Advice(f"use one of {', '.join(for_sparse)}", "criterion")
+        advice = Advice(f"choose from {', '.join(for_sparse)}", "criterion")
         raise ParameterError("criterion", fact, advice, value=settings.criterion)
 
 
-def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
+def pose(
+    settings: Settings, X: Any, rows: Rows | None = None, weights: Array | None = None
+) -> Problem:
     """Return the `Problem` that the sweeps solve for X (n, p): rows, dimensions and criterion.
 
-    rows: X as `centred_rows` returns it; None where that is still to be computed. Warn where a
+    rows: X as `centred_rows` returns it; None where that is still to be computed. weights (n,): of
+    the rows, positive, None if all count one. Warn where a
     dimension equals the rank of X, and where "distance" is to compare unequal dimensions.
     """
     if settings.measures and settings.n_clusters == X.shape[0] > 1:
         fact = (
-            "<n_clusters={value}> puts every sample in its own cluster, so no other sample can "
-            "predict it."
+            "<n_clusters={value}> puts every sample in its own cluster, so there is nothing "
+            "to predict it from."
         )
         raise ParameterError("n_clusters", fact, FEWER_CLUSTERS, value=settings.n_clusters)
     affine, sparsity = bool(settings.affine), _sparsity(settings, X)
     dimensions = dimensions_of(settings, X, low=0 if affine else 1)
     if rows is None:
-        rows = centred_rows(X, affine, len(dimensions), sparse=sparsity is not None)
+        sparse = sparsity is not None
+        rows = centred_rows(X, affine, len(dimensions), weights, sparse=sparse)
     check_rank(rows.rank, max(dimensions), affine, X)
     problem = Problem(rows, dimensions, settings.criterion, affine, sparsity)
     if not problem.identified and problem.n_clusters > 1:
@@ -184,8 +188,8 @@ def warn_of_unequal_dimensions(settings: Settings, dimensions: Sequence[int]) ->
         doubt(
             ChoiceWarning,
             "unequal_dimensions",
-            "<criterion='distance'> prefers the clusters of larger dimension, which are "
-            "nearer to every sample.",
+            "<criterion='distance'> favours clusters of larger dimension, because they are "
+            "closer to every sample.",
             use("criterion", "likelihood"),
             dimensions=list(dimensions),
         )

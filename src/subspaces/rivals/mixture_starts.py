@@ -27,7 +27,7 @@ def k_means(problem: Problem, random: np.random.Generator) -> Labels:
     """Return labels (n,) of K-means from one random start."""
     seed = int(random.integers(2**31))
     estimator = KMeans(problem.n_clusters, n_init=1, random_state=seed)
-    return k_means_labels(problem.rows.coordinates, estimator)
+    return k_means_labels(problem.rows.coordinates, estimator, problem.rows.weights)
 
 
 # The starts in the order in which they are taken; a fit with more of them begins again.
@@ -46,13 +46,19 @@ KINDS: tuple[tuple[str, Start], ...] = (
 
 
 def first_partitions(
-    matrix: Array, shapes: Sequence[Sequence[int]], n_starts: int, random: np.random.Generator
+    matrix: Array,
+    shapes: Sequence[Sequence[int]],
+    n_starts: int,
+    random: np.random.Generator,
+    weights: Array | None = None,
 ) -> list[tuple[str, Labels]]:
     """Return a name and labels (n,) for each start.
 
-    shapes: lists of cluster dimensions, which the starts take in turn.
+    shapes: lists of cluster dimensions, which the starts take in turn; weights (n,): of the rows,
+    None if all count one.
     """
-    rows = choose_rows(matrix - matrix.mean(axis=0), len(shapes[0]))
+    centred = matrix - np.average(matrix, 0, weights)
+    rows = choose_rows(centred, len(shapes[0]), weights)
     found = []
     for (name, start), shape in islice(zip(cycle(KINDS), cycle(shapes)), n_starts):
         problem = Problem(rows, tuple(shape), "residual", True)

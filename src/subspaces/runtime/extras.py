@@ -8,4 +8,4 @@ https://subspaces.readthedocs.io.
 
 def install(extra: str) -> str:
     """Return a sentence on how to install ``extra``, a group of dependencies in pyproject.toml."""
-    return f"Use pip install 'subspaces[{extra}]'"
+    return f"Run: pip install 'subspaces[{extra}]'"

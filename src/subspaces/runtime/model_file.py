@@ -65,14 +65,14 @@ def write(path: str | os.PathLike[str], model: SavedModel) -> None:
 def read(path: str | os.PathLike[str]) -> SavedModel:
     """Return the model that `write` wrote, or raise ValueError with what is wrong, in one line."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-        raise ValueError(f"{os.fspath(path)} is a device or a pipe. Use a file")
+        raise ValueError(f"{os.fspath(path)} is a device or a pipe, not a file. Check the path")
     content = Path(path).read_bytes()
     try:
         return _parse(content)
     except Exception as error:  # zipfile, json and numpy raise all sorts on bytes that nobody wrote
         reason = (str(error) or type(error).__name__).strip().splitlines()[0]
         if isinstance(error, zipfile.BadZipFile):
-            reason = f"it is another kind of file, or damaged ({reason})"
+            reason = f"it is damaged, or not a model file ({reason})"
         if isinstance(error, zipfile.BadZipFile | ForeignFileError):
             reason += f". Use {_use_instead(Path(path))}"
         raise ValueError(f"{os.fspath(path)} cannot be loaded as a model: {reason}") from error
@@ -83,7 +83,7 @@ def _use_instead(path: Path) -> str:
     beside = path.with_name(MODEL)
     if beside != path and beside.is_file():
         return str(beside)
-    return f"the {MODEL} that subspaces fit wrote, its folder, or a file of save"
+    return f"the {MODEL} that subspaces fit wrote, its folder, or a file from model.save"
 
 
 def _as_bytes(array: NDArray[Any]) -> bytes:
@@ -112,9 +112,9 @@ def _parse(content: bytes) -> SavedModel:
         parameters = deserialise(header.get("parameters"), arrays)
         state = deserialise(header.get("state"), arrays)
     if arrays:
-        raise ValueError(f"its header does not say what its member {min(arrays)!r} is")
+        raise ValueError(f"its header does not mention the part {min(arrays)!r}")
     if not (isinstance(parameters, dict) and isinstance(state, dict)):
-        raise ValueError("its header has parameters or a state of the wrong kind")
+        raise ValueError("its header has parameters or a state of the wrong type")
     return SavedModel(header["estimator"], parameters, state)
 
 
@@ -122,16 +122,16 @@ def _check_members(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
     """Raise ValueError, before a member is read, if `write` cannot have written the archive."""
     names = [member.filename for member in members]
     if f"{HEADER}.npy" not in names:
-        raise ForeignFileError(f"it has no member {HEADER}, so it was not written by this library")
+        raise ForeignFileError(f"it has no part {HEADER}, so this library did not write it")
     if min(member.header_offset for member in members) > 0:
-        raise ValueError("it does not begin like a model file")
+        raise ValueError("it does not start like a model file")
     if len({name.removesuffix(".npy") for name in names}) < len(names):
-        raise ValueError("two of its members have the same name")
+        raise ValueError("two of its parts have the same name")
     if any(m.compress_type != zipfile.ZIP_STORED or m.flag_bits & 1 for m in members):
         raise ValueError("it is compressed or encrypted, and model files are not")
     declared = sum(member.file_size for member in members)
     if declared > n_bytes or any(m.file_size != m.compress_size for m in members):
-        raise ValueError(f"it declares {declared} bytes of content but has {n_bytes} in all")
+        raise ValueError(f"it should have {declared} bytes but has {n_bytes}")
     header = names.index(f"{HEADER}.npy")
     if members[header].file_size > MOST_HEADER_BYTES:
         raise ValueError(f"its header is larger than {MOST_HEADER_BYTES} bytes")
@@ -139,20 +139,20 @@ def _check_members(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
 
 def _header(array: NDArray[Any]) -> dict[str, Any]:
     if array.dtype != np.uint8 or array.ndim != 1:
-        raise ValueError("its header is not bytes")
+        raise ValueError("its header is not made of bytes")
     header = json.loads(array.tobytes().decode(), object_pairs_hook=_without_repeats)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ForeignFileError("its header was not written by this library")
+        raise ForeignFileError("this library did not write its header")
     number = header.get("version")
     if not isinstance(number, int) or number < 1:
-        raise ValueError(f"its format version is {number!r}")
+        raise ValueError(f"its format version {number!r} is not a number")
     if number > FORMAT_VERSION:
         raise ValueError(
-            f"its format is version {number}, of subspaces {header.get('library')!r}, but "
-            f"this library reads up to {FORMAT_VERSION}. Use a later version of subspaces"
+            f"it was written by subspaces {header.get('library')!r} in format {number}, and "
+            f"this version reads up to {FORMAT_VERSION}. Update subspaces"
         )
     if not isinstance(header.get("estimator"), str):
-        raise ValueError("its header does not say which estimator it belongs to")
+        raise ValueError("its header does not name an estimator")
     return header
 
 
@@ -166,10 +166,10 @@ def _array(member: bytes) -> NDArray[Any]:
     """Return the array in the bytes of an .npy file; raise ValueError unless numbers or text."""
     stream = io.BytesIO(member)
     if np.lib.format.read_magic(stream) != (1, 0):
-        raise ValueError("one of its arrays is in a later format of numpy")
+        raise ValueError("one of its arrays needs a later version of numpy")
     shape, fortran, kind = np.lib.format.read_array_header_1_0(stream)
     if not is_serialisable_type(kind):
-        raise ValueError(f"one of its arrays is of type {kind}: neither numbers nor text")
+        raise ValueError(f"one of its arrays has type {kind}, which is neither numbers nor text")
     content = member[stream.tell() :]
     # Text of no characters takes no bytes, however many cells there are.
     size = prod(shape)

@@ -26,7 +26,7 @@ def as_count(
     if auto is not None and isinstance(value, str) and value == "auto":
         return auto
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
-        raise _wrong(name, value, "not an integer", f"one from {low} up", ParameterTypeError)
+        raise _wrong(name, value, "not an integer", f"{low} or more", ParameterTypeError)
     count = int(value)
     if count < low or (high is not None and count > high):
         span = f"{low} or more" if high is None else f"{low} to {high}" if high > low else f"{low}"

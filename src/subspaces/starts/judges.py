@@ -161,7 +161,8 @@ class ShapeInteraction(JudgingStart):
         found, n_clusters = self.found, self.problem.n_clusters
         cuts = leaving(found.graph, labels[self.chosen], n_clusters)
         weight = NATS * summed_dimensions(self.problem) * self.trust
-        return float(np.count_nonzero(labels >= 0) * weight * cuts.sum())
+        n = Partition(labels, n_clusters, self.problem.rows.weights).sizes.sum()
+        return float(n * weight * cuts.sum())
 
     @computed_once
     def trust(self) -> float:
@@ -203,7 +204,7 @@ class NearExpression(JudgingStart):
         if self.shape is not None:
             trust *= self.shape.found.quotient**4
         cuts = leaving(self.graph, labels, problem.n_clusters)
-        n = np.count_nonzero(labels >= 0)
+        n = Partition(labels, problem.n_clusters, problem.rows.weights).sizes.sum()
         return float(n * NATS * summed_dimensions(problem) * trust * cuts.sum())
 
     @computed_once

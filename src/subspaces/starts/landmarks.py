@@ -40,11 +40,15 @@ FEWEST_PER_DIMENSION = 13
 
 
 def landmarks(problem: Problem, random: np.random.Generator) -> Labels | None:
-    """Return the sorted indices of the sampled rows, (m,); None if all rows are few enough."""
+    """Return the sorted indices of the sampled rows, (m,); None if all rows are few enough.
+
+    They are drawn by weight, so that all of them count one.
+    """
     n = len(problem.rows.squared_norms)
     enough = n_landmarks(problem.dimensions)
     few = n <= max(enough, MOST_SEARCHED)
-    return None if few else np.sort(random.choice(n, enough, replace=False))
+    shares = problem.rows.shares()
+    return None if few else np.sort(random.choice(n, enough, replace=False, p=shares))
 
 
 def sample_to_search(problem: Problem, random: np.random.Generator) -> Labels | None:

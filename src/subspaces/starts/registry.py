@@ -136,7 +136,7 @@ STARTS: dict[str, NamedStart | Portfolio] = {
     for entry in (
         Portfolio(
             "portfolio",
-            "Tries several starts, from subspaces and from graphs, chosen to suit the data.",
+            "Tries several starts, from subspaces and from graphs, that suit the data.",
             portfolio,
             device.portfolio,
         ),
@@ -180,7 +180,7 @@ def device_starts(init: object, dimensions: Sequence[int]) -> list[tuple[str, De
     found = entry.device_starts(dimensions)
     if not found:
         names = [name for name, other in STARTS.items() if other.device_starts(dimensions)]
-        fact = "<init={value!r}> does not work for many rows on a device."
-        others = Advice(f"use one of {', '.join(names)}, labels or a function", "init")
-        raise ParameterError("init", fact, others, Advice("use X as a numpy array"), value=init)
+        fact = "<init={value!r}> does not work for many samples on a device."
+        others = Advice(f"choose from {', '.join(names)}, or pass labels or a function", "init")
+        raise ParameterError("init", fact, others, Advice("convert X to a numpy array"), value=init)
     return found

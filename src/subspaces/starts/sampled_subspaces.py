@@ -45,7 +45,10 @@ def random_labels(problem: Problem, random: np.random.Generator) -> Labels:
 
 def local_subspaces(problem: Problem, random: np.random.Generator) -> Labels:
     """Return labels (n,): the nearest of K subspaces, each through neighbours of a random row."""
-    seeds = random.permutation(len(problem.rows.squared_norms))[: problem.n_clusters]
+    n, shares = len(problem.rows.squared_norms), problem.rows.shares()
+    if shares is None:
+        return _nearest_through(problem, random.permutation(n)[: problem.n_clusters])
+    seeds = random.choice(n, problem.n_clusters, replace=False, p=shares)
     return _nearest_through(problem, seeds)
 
 
@@ -60,7 +63,8 @@ def kmeans_parallel_subspaces(problem: Problem, random: np.random.Generator) -> 
         return problem.rows.residuals(subsets, dimension, problem.affine)
 
     n = len(problem.rows.squared_norms)
-    return _nearest_through(problem, kmeans_parallel(around, n, problem.dimensions, random))
+    numbers = n, problem.dimensions, random, problem.rows.weights
+    return _nearest_through(problem, kmeans_parallel(around, *numbers))
 
 
 def energetic_subspaces(problem: Problem, random: np.random.Generator) -> Labels:
@@ -68,7 +72,8 @@ def energetic_subspaces(problem: Problem, random: np.random.Generator) -> Labels
 
     Where most variables are noise a long row says more, and a few neighbours say too little.
     """
-    squared = problem.rows.squared_norms
+    squared, weights = problem.rows.squared_norms, problem.rows.weights
+    squared = squared if weights is None else squared * weights
     drawn = min(problem.n_clusters, int(np.count_nonzero(squared)))
     seeds = random.choice(len(squared), drawn, replace=False, p=squared / squared.sum())
     return _nearest_through(problem, seeds, SPARSE_NEIGHBOURS)
@@ -112,8 +117,10 @@ def swapped(problem: Problem, random: np.random.Generator) -> Labels:
     In turn each is replaced by the one of the pool that leaves the least sum of distances.
     """
     n = len(problem.rows.squared_norms)
+    weights = 1.0 if problem.rows.weights is None else problem.rows.weights
     pools = {
-        r: np.sqrt(_candidates(problem, np.arange(n), r, random)) for r in set(problem.dimensions)
+        r: weights * np.sqrt(_candidates(problem, np.arange(n), r, random))
+        for r in set(problem.dimensions)
     }
     chosen = np.array([pools[r][random.integers(len(pools[r]))] for r in problem.dimensions])
     total = np.inf
@@ -153,12 +160,12 @@ def _candidates(
     """
     fewest = min(max(dimension + problem.affine, 1), len(among))
     nearby = min(2 * (dimension + 1), len(among))
-    through, around = [], []
+    through, around, shares = [], [], problem.rows.shares(among)
     for kind in range(CANDIDATES):
         if kind % 3 == 0:
-            through.append(random.choice(among, fewest, replace=False))
+            through.append(random.choice(among, fewest, replace=False, p=shares))
         else:
-            seed = int(random.choice(among))
+            seed = int(random.choice(among, p=shares))
             distance = _distances(problem, seed, by_angle=kind % 3 == 2)[among]
             around.append(among[np.argpartition(distance, nearby - 1)[:nearby]])
     found = [
@@ -208,7 +215,11 @@ def _distances(problem: Problem, seed: int, *, by_angle: bool) -> Array:
 
 
 def kmeans_parallel(
-    around: Around, n_rows: int, dimensions: Sequence[int], random: np.random.Generator
+    around: Around,
+    n_rows: int,
+    dimensions: Sequence[int],
+    random: np.random.Generator,
+    weights: Array | None = None,
 ) -> Indices:
     """Return K row numbers, (K,): the seed of each cluster's subspace, rows that lie far apart.
 
@@ -218,31 +229,32 @@ def kmeans_parallel(
     row whose subspace leaves the least sum of distances.
 
     around(seeds, dimension): squared distances (c, n) of all rows from the seeds' subspaces.
+    weights (n,): of the rows, which their distances are multiplied by; None if all count one.
     """
     kinds, which = np.unique(dimensions, return_inverse=True)
     wanted = int(np.ceil(SHARE * len(dimensions)))
     step = max(n_rows // (EACH * len(dimensions)), 1)
     step = max(step, -(-ROUNDS * wanted * len(kinds) * n_rows // MOST))
     seen = np.arange(0, n_rows, step)
-    nearest, weights = np.full(len(seen), np.inf), None
+    nearest, counts = np.full(len(seen), np.inf), None if weights is None else weights[seen]
+    shares = None if counts is None else _shares(counts)
     drawn, pool = [], []
     for _ in range(ROUNDS):
-        seeds = _draw(seen, wanted, weights, random)
+        seeds = _draw(seen, wanted, shares, random)
         found = np.stack([_in_parts(around, seeds, int(kind))[:, ::step] for kind in kinds])
+        found = found if counts is None else found * counts
         drawn.append(seeds)
         pool.append(found)
         nearest = np.minimum(nearest, found[-1].min(axis=0))
-        weights = _shares(nearest)
+        shares = _shares(nearest)
     chosen = _least_left(np.concatenate(pool, axis=1), which)
     return np.concatenate(drawn)[chosen]
 
 
-def _draw(
-    rows: Indices, wanted: int, weights: Array | None, random: np.random.Generator
-) -> Indices:
-    """Return up to ``wanted`` different rows, drawn by weight; rows of weight 0 are never drawn."""
-    possible = len(rows) if weights is None else int(np.count_nonzero(weights))
-    return random.choice(rows, min(wanted, possible), replace=False, p=weights)
+def _draw(rows: Indices, wanted: int, shares: Array | None, random: np.random.Generator) -> Indices:
+    """Return up to ``wanted`` different rows, drawn by shares; those of share 0 are never drawn."""
+    possible = len(rows) if shares is None else int(np.count_nonzero(shares))
+    return random.choice(rows, min(wanted, possible), replace=False, p=shares)
 
 
 def _shares(values: Array) -> Array | None:

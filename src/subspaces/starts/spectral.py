@@ -166,11 +166,12 @@ SMALL = 1 << 20
 RUNS = 10
 
 
-def k_means_labels(rows: Array, estimator: KMeans) -> Labels:
+def k_means_labels(rows: Array, estimator: KMeans, weights: Array | None = None) -> Labels:
     """Return the labels (n,) that a scikit-learn `KMeans` finds for numpy rows.
 
-    Its warning that fewer clusters were found than asked for is silenced. Array API dispatch is
-    off, whatever the caller's configuration: scikit-learn 1.7 fails under it.
+    weights (n,): of the rows, None if all count one. Its warning that fewer clusters were found
+    than asked for is silenced. Array API dispatch is off, whatever the caller's configuration:
+    scikit-learn 1.7 fails under it.
     """
     with (
         one_blas_thread() if rows.size <= SMALL else nullcontext(),
@@ -178,7 +179,7 @@ def k_means_labels(rows: Array, estimator: KMeans) -> Labels:
         changed_filters(),
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found: Labels = estimator.fit(rows).labels_.astype(np.intp)
+        found: Labels = estimator.fit(rows, sample_weight=weights).labels_.astype(np.intp)
         return found
 
 
@@ -186,7 +187,7 @@ def best_of_ten(problem: Problem, random: np.random.Generator) -> Labels:
     """Return the labels (n,) of the best of ten runs of K-means; the dimensions are not used."""
     seed = int(random.integers(2**31))
     estimator = KMeans(problem.n_clusters, n_init=RUNS, random_state=seed)
-    return k_means_labels(problem.rows.coordinates, estimator)
+    return k_means_labels(problem.rows.coordinates, estimator, problem.rows.weights)
 
 
 def match_dimensions(problem: Problem, parts: Labels) -> Labels:

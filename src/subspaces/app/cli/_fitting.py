@@ -29,7 +29,7 @@ MOST_CLUSTERS = 8
 def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warning]]:
     """Return the preset's numbers of clusters beside each other, and the warnings on the way."""
     numbers = range(2, (request.max_clusters or MOST_CLUSTERS) + 1)
-    recipe = _recipe(replace(request, n_clusters=2))
+    recipe = recipe_of(replace(request, n_clusters=2))
     with collect_warnings() as caught:
         found = select_n_clusters(recipe, table.frame, numbers)
     return found, _besides_reading(caught)
@@ -41,11 +41,6 @@ def with_choice(model: SubspaceClusterer, found: Selection, columns: Mapping[str
     verdict = {"verdict": in_options(found.conclusion), "grade": found.grade}
     noted = with_facts(model, selection={**chosen, **verdict})
     return noted.set_params(n_clusters="auto")
-
-
-def prepare_by_preset(request: Request, table: Table) -> tuple[Table, Preparation, list[Warning]]:
-    """Return the table as the preset prepares it, the preparation itself, and the warnings."""
-    return prepare_by_scaler(_recipe(request)[0], table)
 
 
 def prepare_by_scaler(scaler: Any, table: Table) -> tuple[Table, Preparation, list[Warning]]:
@@ -82,7 +77,7 @@ def filled(model: SubspaceClusterer, table: Table) -> Array:
 
 def _estimator(request: Request, table: Table) -> Any:
     if request.preset:
-        return _recipe(request)[-1]
+        return recipe_of(request)[-1]
     if request.method == "PSC":
         return PSC(
             request.n_clusters,
@@ -102,7 +97,8 @@ def _estimator(request: Request, table: Table) -> Any:
     return rival
 
 
-def _recipe(request: Request) -> Any:
+def recipe_of(request: Request) -> Any:
+    """Return the preset, not fitted."""
     recipe = recipes.expression(
         request.n_clusters,
         n_components=request.n_components,

@@ -25,8 +25,8 @@ from subspaces.psc.doubts import UNLIKE, UNLIKE_SCALES, differ_in_units
 
 # What is said of variables that were scaled unasked.
 SCALED = (
-    "Variables have different units, so each was scaled to standard deviation 1. Use --no-scale to "
-    "keep them."
+    "Variables have different units, so each was scaled to standard deviation 1. Add "
+    "--no-scale to keep the original values."
 )
 # The share of the variance that one variable may hold by itself, where its standard deviation is
 # UNLIKE times the usual one. Of 29 expression sets no logarithms came near it, nor intensities
@@ -91,8 +91,8 @@ def _check_samples(table: Table, source: NewSamples) -> None:
     if len(table.data) == 1:
         other = "rows" if source.samples == "columns" else "columns"
         raise ValueError(
-            f"{source.data}: the table has only one sample. Use more, or --samples {other} if "
-            f"the samples are its {other}"
+            f"{source.data}: the table has only one sample. If the samples are in the "
+            f"{other}, add --samples {other}"
         )
     if (table.data == table.data[0]).all():
         raise ValueError(f"{source.data}: {_without_differences(table)}")
@@ -101,27 +101,26 @@ def _check_samples(table: Table, source: NewSamples) -> None:
 def _without_differences(table: Table) -> str:
     """Return what is wrong with a table whose samples are all equal, in words."""
     if not table.left_out:
-        return "all samples are identical, so there is nothing to find"
+        return "all samples are identical, so there is nothing to cluster. Check the table"
     are = "is constant" if len(table.variable_names) == 1 else "are constant"
     return (
-        f"what is left ({listed(table.variable_names)}) {are}, so "
-        "there is nothing to find. Use a larger --drop-missing"
+        f"after leaving out variables, the rest ({listed(table.variable_names)}) {are}. Try a "
+        "larger --drop-missing"
     )
 
 
 def refuse_gaps(table: Table, path: Path, instead: str) -> None:
     """Raise ValueError if a value is missing, for a command that needs every one.
 
-    instead: what to use, as the end of a sentence, if no two variables are complete, or besides.
+    instead: what to do besides, or if fewer than two variables are complete.
     """
     gap = first_gap(table)
     if gap is not None:
         complete = int(np.count_nonzero(~np.isnan(table.data).any(axis=0)))
-        leave_out = "--drop-missing 0, which leaves out variables with missing values, or " * (
-            complete > 1
-        )
+        leave_out = "add --drop-missing 0 to leave out variables with missing values, or "
+        todo = leave_out * (complete > 1) + instead
         raise ValueError(
-            f"{path}: {gap}, but missing values are not supported here. Use {leave_out}{instead}"
+            f"{path}: {gap}, but this command needs all values. {todo[0].upper()}{todo[1:]}"
         )
 
 
@@ -130,9 +129,8 @@ def _check_variables(table: Table, path: Path) -> None:
     empty = np.flatnonzero(np.isnan(table.data).all(axis=0))
     if len(empty):
         raise ValueError(
-            f"{path}: no sample has a value for {_quoted(table.variable_names, empty)}. Use "
-            "--drop-missing 0.5, say, to leave out variables with more than half of their "
-            "values missing"
+            f"{path}: no sample has a value for {_quoted(table.variable_names, empty)}. Add "
+            "--drop-missing 0.5 to leave out variables that are mostly missing"
         )
 
 
@@ -143,7 +141,7 @@ def _mostly_missing(table: Table) -> list[Message]:
     if not 0 < len(names) < len(table.variable_names):
         return []
     fact = "{n:#variable has|variables have} more than half of the values missing: {names}."
-    advice = Advice(f"use <drop_missing={HALF:g}> to leave such variables out", "drop_missing")
+    advice = Advice(f"add <drop_missing={HALF:g}> to leave them out", "drop_missing")
     facts = {"n": len(names), "names": names}
     return [Message("mostly_missing", fact, facts, (advice,), "DataWarning")]
 
@@ -159,8 +157,9 @@ def _with_enough_values(table: Table, most: float, source: NewSamples) -> Table:
     empty = np.flatnonzero(np.isnan(kept.data).all(axis=1))
     if len(empty) and not source.drop_empty:
         raise ValueError(
-            f"{source.data}: without {listed(kept.left_out)} no value is left of the samples "
-            f"{_quoted(table.sample_names, empty)}. Use --drop-empty, or a larger --drop-missing"
+            f"{source.data}: after leaving out {listed(kept.left_out)}, these samples have no "
+            f"values: {_quoted(table.sample_names, empty)}. Add --drop-empty, or try a larger "
+            "--drop-missing"
         )
     count = len(kept.left_out)
     note(
@@ -203,10 +202,13 @@ def prepare_values(
         prepared = prepare(table, learned)
     found = _constants(prepared)
     if not values.log and hold_counts(table):
-        fact = "The values look like gene counts, so deep samples and large counts dominate."
+        fact = (
+            "The values look like gene counts, so samples with many reads and genes with "
+            "large counts dominate."
+        )
         presets = "--preset cells or --preset expression"
         presets = presets if isinstance(values, ValuesOrPreset) else f"subspaces fit {presets}"
-        use_log = Advice(f"use --log, or {presets}", "log")
+        use_log = Advice(f"add --log, or try {presets}", "log")
         found.append(Message("counts", fact, {}, (use_log,), "DataWarning"))
     if values.scale is None and learned.spread is None:
         found += _holds_most(prepared) + [UNLIKE_SCALES] * differ

@@ -42,8 +42,8 @@ def left_by_fit(path: Path, model: SubspaceClusterer) -> Left:
     summary = _summary(folder / "summary.json", model)
     if summary is None:
         why = (
-            f"{folder} has no summary.json of this fit, so the page shows no known classes, "
-            "markers, stability or missing values"
+            f"{folder} has no summary.json for this model, so the page leaves out known "
+            "classes, markers, stability and missing values"
         )
         return Left({}, (why,))
     rows = _of_same_clusters(_table(folder / "labels.csv"), model)
@@ -62,11 +62,11 @@ def left_by_fit(path: Path, model: SubspaceClusterer) -> Left:
 def _lacking(folder: Path, summary: Any, options: Any, rows: dict[str, list[str]] | None) -> Any:
     """Yield a sentence on each file that is missing, or of another fit."""
     if rows is None and "adjusted_rand" in summary:
-        yield f"{folder} has no labels.csv of this fit, so the page shows no known classes"
+        yield f"{folder} has no labels.csv for this model, so the page leaves out the known classes"
     if "markers" in summary and options["markers"] is None:
-        yield f"{folder} has no markers.csv, so the page shows no markers"
+        yield f"{folder} has no markers.csv, so the page leaves out the markers"
     if summary["missing"] and options["missing"] is None:
-        yield f"{folder} does not tell which values were missing, so the page does not show them"
+        yield f"{folder} has no list of missing values, so the page leaves them out"
 
 
 def _summary(path: Path, model: SubspaceClusterer) -> dict[str, Any] | None:

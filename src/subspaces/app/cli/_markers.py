@@ -47,7 +47,11 @@ def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | N
     There are none of one cluster alone.
     """
     if len(np.unique(model.labels_)) < 2:
-        return None, [Message("no_markers", "One cluster has no markers.", kind="note")]
+        return None, [
+            Message(
+                "no_markers", "There is only one cluster, so there are no markers.", kind="note"
+            )
+        ]
     n_nulls = N_NULLS if len(table.data) <= MANY else N_NULLS_OF_MANY
     with collect_warnings() as caught:
         try:
@@ -55,7 +59,7 @@ def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | N
             failed = []
         except ValueError as error:
             found = model.markers(table.frame)
-            fact, why = "There are no split-half p-values: {why}.", in_options(error).rstrip(".")
+            fact, why = "The split-half test could not run: {why}.", in_options(error).rstrip(".")
             failed = [Message("no_split_half", fact, {"why": why}, kind="note")]
     return found, [*map(message_of, caught), *failed]
 
@@ -120,14 +124,14 @@ def _ranked(found: Markers, cluster: int) -> str:
 
 def _sets(found: Markers, cluster: int) -> Iterator[str]:
     """Yield the lines of the file .gmt for a cluster: name, description and variables, by tabs."""
-    worth = "by split halves" if "fdr_split" in found.columns else "that is optimistic"
+    worth = "by split halves" if "fdr_split" in found.columns else "(optimistic)"
     for than, members in called(found, cluster).items():
         if not members:
             continue
         shown = members[:LARGEST_SET]
         described = (
-            f"{len(shown)} of {len(members)} variables {than} than elsewhere, at a false discovery "
-            f"rate of {LEVEL:g} {worth}"
+            f"{len(shown)} of {len(members)} variables that are {than} than in the other "
+            f"samples, at a false discovery rate of {LEVEL:g} {worth}"
         )
         direction = {"higher": "up", "lower": "down"}[than]
         yield "\t".join([f"cluster_{cluster}_{direction}", described, *map(_word, shown)]) + "\n"

@@ -36,7 +36,7 @@ TABLE, PREPARE, MODEL = "Your table", "Prepare the values", "The model"
 OUTPUT, EXPERT = "Output", "For experts"
 
 # Estimators that are not clusterers of a table in memory.
-NOT_COMPARED = ("MiniBatchPSC", "SelectedPCA")
+NOT_COMPARED = ("MiniBatchPSC", "PCA")
 METHOD_NAMES = (
     *(name for name in subspaces.__all__ if name[0].isupper() and name not in NOT_COMPARED),
     "KMeans",
@@ -95,30 +95,32 @@ def existing_file(path: Path | None) -> Path | None:
     return path
 
 
-def _check_file(path: Path, otherwise: str = "") -> None:
-    """Raise ValueError unless ``path`` is a file; otherwise: what to use if no name is similar."""
+def _check_file(path: Path, otherwise: str = "Check the path") -> None:
+    """Raise ValueError unless ``path`` is a file; otherwise: what to do if no name is similar."""
     if path.is_file():
         return
     if path.exists():
-        raise ValueError(f"{path} is not a file. Use the path of a file")
+        raise ValueError(f"{path} is not a file. Check the path")
     names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
     alike = [name for name in names if Path(name).suffix.lower() == path.suffix.lower()]
     # Without their endings, which make any two names alike.
     stems = {Path(name).stem: name for name in (alike if path.suffix == ".cls" else alike or names)}
     near = get_close_matches(path.stem, stems, n=1)
-    use = str(path.with_name(stems[near[0]])) if near else otherwise
-    raise ValueError(f"{path}: No such file or directory{f'. Use {use}' if use else ''}")
+    todo = f"Did you mean {path.with_name(stems[near[0]])}?" if near else otherwise
+    raise ValueError(f"{path} does not exist. {todo}")
 
 
 def existing_table(path: Path) -> Path:
     """Return ``path`` if it is a file of a format that can be read; else raise ValueError."""
     existing_file(path)
     if not path.name.lower().endswith(ENDINGS):
-        ending = path.suffix.lower() or "nothing"
+        ending = path.suffix.lower()
+        kind = f"{ending} files" if ending else "files without an ending"
         if ending in (".xls", ".ods", ".numbers"):
-            raise ValueError(f"{path}: {ending} files cannot be read. Save it as .xlsx or .csv")
+            raise ValueError(f"{path}: {ending} files are not supported. Save it as .xlsx or .csv")
         raise ValueError(
-            f"{path}: files that end in {ending} are not supported. Use {', '.join(ENDINGS)}"
+            f"{path}: {kind} are not supported. Save the table in one of these formats: "
+            f"{', '.join(ENDINGS)}"
         )
     return path
 
@@ -127,13 +129,13 @@ def existing_model(path: Path) -> Path:
     """Return the path of a model file; for a folder, that of model.npz in it."""
     if (path / "scores.csv").is_file() and not (path / "model.npz").exists():
         raise ValueError(
-            f"{path} is from subspaces pca, which saves no model. Use a folder of subspaces fit, "
-            f"or open {path / 'report.html'}"
+            f"{path} was written by subspaces pca, which does not save a model. Give a folder "
+            f"from subspaces fit, or open {path / 'report.html'}"
         )
     path = path / "model.npz" if path.is_dir() else path
     # A fit that was killed may have left a finished model, which reading it puts into its place.
     if not any(path.parent.glob(".finished-*")):
-        _check_file(path, "the model.npz that subspaces fit wrote, or its folder")
+        _check_file(path, "Give the model.npz that subspaces fit wrote, or its folder")
     return path
 
 
@@ -141,8 +143,12 @@ def share(value: float | None) -> float | None:
     """Return the value of --drop-missing if it is from 0 to 1 or None; else raise ValueError."""
     if value is None or 0.0 <= value <= 1.0:
         return value
-    use = f"{value / 100:g} for {value:g} %" if 1.0 < value <= 100.0 else "a share from 0 to 1"
-    raise ValueError(f"--drop-missing {value:g} is out of range. Use {use}")
+    todo = (
+        f"If you mean {value:g} %, write {value / 100:g}"
+        if 1.0 < value <= 100.0
+        else "Give a share from 0 to 1"
+    )
+    raise ValueError(f"--drop-missing {value:g} is out of range. {todo}")
 
 
 # Where the samples are in a file.
@@ -157,7 +163,7 @@ Model = Annotated[
 Seed = Annotated[
     int, setting("Random seed. The same seed gives the same answer.", "N", shown=True, min=0)
 ]
-Json = Annotated[bool, flag("--json", "Print one JSON document, for scripts.", panel=OUTPUT)]
+Json = Annotated[bool, flag("--json", "Print the result as JSON, for scripts.", panel=OUTPUT)]
 Force = Annotated[bool, flag("--force", "Overwrite earlier results.", panel=OUTPUT)]
 
 
@@ -175,12 +181,12 @@ class NewSamples:
         ),
     ]
     samples: Annotated[
-        Side, typer.Option(help="Are the samples the rows or the columns?", rich_help_panel=TABLE)
+        Side, typer.Option(help="Whether samples are rows or columns.", rich_help_panel=TABLE)
     ] = "rows"
     labels: Annotated[
         str | None,
         setting(
-            "Column with known classes to compare with. It is not used as a variable.",
+            "Column with known classes. The clusters are compared with them, not made from them.",
             "COLUMN",
             panel=TABLE,
         ),
@@ -188,7 +194,7 @@ class NewSamples:
     classes: Annotated[
         Path | None,
         setting(
-            "CLS file with known classes to compare with.",
+            "CLS file with known classes, to compare the clusters with.",
             "FILE",
             callback=existing_file,
             panel=TABLE,
@@ -197,15 +203,15 @@ class NewSamples:
     ignore: Annotated[
         list[str] | None,
         setting(
-            "Columns to leave out, such as annotation, several as a,b. Names of rows work, too.",
+            "Columns or rows to leave out, separated by commas: a,b.",
             "COLUMN",
         ),
     ] = None
     missing: Annotated[
         list[str] | None,
         setting(
-            "Text that marks a missing value, several as a,b. Empty cells, NA, N/A, NaN, "
-            "null, none, ?, - and a dot always do.",
+            "Text that marks a missing value, separated by commas: -999,x. Empty cells, NA, "
+            "N/A, NaN, null, none, ?, - and a dot are always missing.",
             "MARK",
             panel=TABLE,
         ),
@@ -213,7 +219,7 @@ class NewSamples:
     sample_names: Annotated[
         str | None,
         setting(
-            "Column with the sample names. Default: the first one if it contains names.",
+            "Column with the sample names. Default: the first column, if it has names.",
             "COLUMN",
             panel=TABLE,
         ),
@@ -222,18 +228,18 @@ class NewSamples:
         bool, flag("--ignore-text", "Leave out all columns of text.", panel=TABLE)
     ] = False
     drop_empty: Annotated[
-        bool, flag("--drop-empty", "Leave out samples without any value.", panel=TABLE)
+        bool, flag("--drop-empty", "Leave out samples that have no values.", panel=TABLE)
     ] = False
 
     def __post_init__(self) -> None:
         """Raise ValueError if --labels is given with --classes, or two options name one column."""
         if self.labels is not None and self.classes is not None:
-            raise ValueError("--labels and --classes do not work together. Use one of the two")
+            raise ValueError("--labels and --classes do the same thing. Give only one")
         asked = [("--labels", self.labels), ("--sample-names", self.sample_names)]
         asked += [("--ignore", name) for name in self.ignored]
         for (option, name), (other, same) in combinations(asked, 2):
             if name is not None and name == same:
-                raise ValueError(f"You gave {name} to both {option} and {other}. Use one")
+                raise ValueError(f"You gave {name} to both {option} and {other}. Keep one of them")
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -253,7 +259,7 @@ class Source(NewSamples):
     drop_missing: Annotated[
         float | None,
         setting(
-            "Leave out variables with more than this share of their values missing: 0.5, say.",
+            "Leave out variables if more than this share of their values is missing, such as 0.5.",
             "SHARE",
             callback=share,
             panel=TABLE,
@@ -266,21 +272,20 @@ class Values:
     """The options on what is done to the values first."""
 
     floor: Annotated[
-        float | None, setting("Raise lower values to this first.", "VALUE", panel=PREPARE)
+        float | None,
+        setting("First raise all lower values to VALUE.", "VALUE", panel=PREPARE),
     ] = None
     log: Annotated[bool | None, flag("--log", "Take log2(1 + value).", panel=PREPARE)] = False
     top_variables: Annotated[
         int | None,
-        setting(
-            "Keep only this many variables, the ones that vary most.", "N", min=1, panel=PREPARE
-        ),
+        setting("Keep only the N variables that vary most.", "N", min=1, panel=PREPARE),
     ] = None
     scale: Annotated[
         bool | None,
         flag(
             "--scale/--no-scale",
-            "Scale each variable to mean 0 and standard deviation 1. By default fit, select and "
-            "compare do if units differ.",
+            "Scale each variable to mean 0 and standard deviation 1. By default, fit, select "
+            "and compare do this if the units differ.",
         ),
     ] = None
 
@@ -293,7 +298,7 @@ class ValuesOrPreset(Values):
         bool | None,
         typer.Option(
             "--log/--no-log",
-            help="Whether to take log2(1 + value). A preset decides this by the kind of values.",
+            help="Whether to take log2(1 + value). A preset decides by looking at the values.",
             show_default=False,
             rich_help_panel=PREPARE,
         ),
@@ -301,8 +306,8 @@ class ValuesOrPreset(Values):
     kind: Annotated[
         str | None,
         setting(
-            "What the values are, for a --preset: intensities, log, ratios, shares or "
-            "counts. Detected by default.",
+            "Tell a --preset what the values are: intensities, log, ratios, shares or counts. "
+            "Default: it looks at them.",
             "NAME",
             panel=PREPARE,
         ),
@@ -321,12 +326,11 @@ class ValuesOrPreset(Values):
         typed = [name for name, was_typed in excluded.items() if was_typed]
         if preset and typed:
             raise ValueError(
-                f"{typed[0]} and --preset {preset} do not work together. Use one of the two"
+                f"{typed[0]} and --preset {preset} do not work together. Keep one of them"
             )
         if self.kind and not preset:
             raise ValueError(
-                "--kind only works with --preset expression or cells. Use --floor and --log "
-                "otherwise"
+                "--kind only works with --preset expression or cells. Set --floor or --log instead"
             )
 
     def scaler(self, preset: str | None) -> dict[str, Any]:
@@ -344,8 +348,8 @@ class Clusters:
         bool | None,
         flag(
             "--affine/--linear",
-            "Whether clusters have their own centres or pass through the origin. By default fit "
-            "chooses, and other commands use the origin.",
+            "Whether clusters have their own centres or pass through the origin. By default, "
+            "fit chooses, and the other commands use the origin.",
         ),
     ] = None
     seed: Seed = 0
@@ -357,14 +361,14 @@ class Search(Clusters):
 
     max_dims: Annotated[
         int | None,
-        setting("With --dims auto, try dimensions up to N. Default: 5.", "N", min=1, panel=MODEL),
+        setting("Largest dimension to try with --dims auto. Default: 5.", "N", min=1, panel=MODEL),
     ] = None
     normal_scores: Annotated[
         bool,
         flag(
             "--normal-scores",
-            "Choose the number of clusters on normal scores of each variable. This helps "
-            "with heavy tails.",
+            "Replace values by normal scores to choose the number of clusters. This helps if "
+            "values lie far out.",
             panel=EXPERT,
         ),
     ] = False
@@ -419,7 +423,7 @@ def known_name(text: str, known: Sequence[Name], option: str) -> Name:
     for name in known:
         if name == text:
             return name
-    raise ValueError(f"{option} {text} is unknown. Use {', '.join(known)}")
+    raise ValueError(f"{option} {text} is unknown. Choose from {', '.join(known)}")
 
 
 @overload
@@ -435,7 +439,9 @@ def one_or_auto(text: str | None, option: str) -> "int | Auto | None":
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{option} {text!r} is not a number. Use 3, say, or auto") from None
+        raise ValueError(
+            f"{option} {text!r} is not a number. Give one, such as 3, or auto"
+        ) from None
 
 
 @overload
@@ -452,7 +458,8 @@ def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(
-            f"{option} {text!r} is not a number. Use 2, one per cluster as 1,2,2, or auto"
+            f"{option} {text!r} is not a number. Give one for all clusters (2), one for each "
+            "(1,2,2), or auto"
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers
 
@@ -462,8 +469,8 @@ def check_count(numbers: "Asked", n_clusters: int | str, option: str) -> None:
     if not isinstance(numbers, list) or len(numbers) == n_clusters:
         return
     raise ValueError(
-        f"{option} has {len(numbers)} numbers for --clusters {n_clusters}. Use one for all, or one "
-        "per cluster"
+        f"{option} has {len(numbers)} numbers for --clusters {n_clusters}. Give one for all "
+        "clusters, or one for each"
     )
 
 
@@ -471,7 +478,7 @@ def check_least(numbers: "Asked", least: int, option: str) -> None:
     """Raise ValueError if ``numbers``, an int or a list of them, has one below ``least``."""
     for number in numbers if isinstance(numbers, list) else [numbers]:
         if isinstance(number, int) and number < least:
-            raise ValueError(f"{option} {number} is out of range. Use {least} or more")
+            raise ValueError(f"{option} {number} is too small. Set it to {least} or more")
 
 
 def check_dims(dims: "Asked", *, affine: "bool | Auto") -> None:
@@ -481,16 +488,14 @@ def check_dims(dims: "Asked", *, affine: "bool | Auto") -> None:
     except ValueError as error:
         if affine:
             raise
-        raise ValueError(
-            f"{error}, or 0 with --affine for clusters that are mean profiles"
-        ) from None
+        raise ValueError(f"{error}, or add --affine for mean profiles") from None
 
 
 def check_limit(limit: int | None, asked: "Asked", option: str) -> None:
     """Raise ValueError if ``--max-option`` is given although ``--option`` is not "auto"."""
     if limit is not None and asked != "auto":
         raise ValueError(
-            f"--max-{option} only works with --{option} auto. Use --{option} auto, or leave it out"
+            f"--max-{option} only works with --{option} auto. Set both, or leave it out"
         )
 
 
@@ -500,5 +505,5 @@ def method_named(text: str, option: str = "--method") -> str:
     if text.lower() not in known:
         # K-means leaves no model to write, so a fit does not offer it.
         offered = METHOD_NAMES if option == "--methods" else METHOD_NAMES[:-1]
-        raise ValueError(f"{option} {text} is unknown. Use {', '.join(offered)}")
+        raise ValueError(f"{option} {text} is unknown. Choose from {', '.join(offered)}")
     return known[text.lower()]

@@ -88,6 +88,7 @@ def _axis(found: PCAFindings, table: Table, r: int) -> dict[str, Any]:
     if r < found.n_shown:
         order = found.strongest(r)[:STRONGEST]
         strongest = {table.variable_names[j]: found.loadings[j, r] for j in order}
+    entry["mixed"] = r in found.mixed if r < found.n_shown and found.errors is not None else None
     return {"component": r + 1, "explained": found.share(r), **entry, "strongest": strongest}
 
 
@@ -97,7 +98,7 @@ def _driver(found: PCAFindings, table: Table, i: int) -> dict[str, Any]:
         **({} if table.classes is None else {"class": table.classes[i]}),
         "influence": found.influence[i],
         "leverage": found.leverage[i],
-        "leave_one_out_error": found.outliers.q_left_out[i],
+        "leave_one_out_error": found.outliers.error[i],
     }
 
 
@@ -111,10 +112,25 @@ def write(stage: Path, found: PCAFindings, table: Table, summary: dict[str, Any]
     gaps = found.missing
     of_variables = {} if gaps is None else {"missing": gaps.of_variables.tolist()}
     of_samples = {} if gaps is None else {"missing": gaps.of_samples.tolist()}
+    loadings |= _intervals(found)
     variables = {"variable": table.variable_names, **loadings, **of_variables}
     _write(stage / "loadings.csv", variables)
     _write(stage / "samples.csv", {**named, **_measures(found), **of_samples})
     (stage / "summary.json").write_text(as_json(summary) + "\n", encoding="utf-8")
+
+
+def _intervals(found: PCAFindings) -> dict[str, list[Any]]:
+    """Return the columns of loadings.csv on how sure each loading is; none if values are missing.
+
+    All rows say of a component whether it is mixed with a neighbour.
+    """
+    columns: dict[str, list[Any]] = {}
+    for r in range(0 if found.intervals is None else found.n_shown):
+        for name, values in zip(("low", "high", "p_value"), found.intervals or (), strict=True):
+            columns[f"PC{r + 1}_{name}"] = values[:, r].tolist()
+        word = "yes" if r in found.mixed else "no"
+        columns[f"PC{r + 1}_mixed"] = [word] * len(found.loadings)
+    return columns
 
 
 def classes_in_words(table: Table) -> list[str] | None:
@@ -130,16 +146,13 @@ def _named(table: Table) -> dict[str, Sequence[str]]:
 def _measures(found: PCAFindings) -> dict[str, list[Any]]:
     """Return the columns of samples.csv, one value per sample each."""
     known = found.outliers
-    out = set(known.outliers.tolist())
     return {
         "influence": found.influence.tolist(),
-        "leave_one_out_error": known.q_left_out.tolist(),
+        "leave_one_out_error": known.error.tolist(),
         "leverage": found.leverage.tolist(),
         "t2": known.t2.tolist(),
-        "t2_left_out": known.t2_left_out.tolist(),
         "q": known.q.tolist(),
-        "q_left_out": known.q_left_out.tolist(),
-        "outlier": ["yes" if i in out else "no" for i in range(len(known.q))],
+        "outlier": ["yes" if out else "no" for out in known.is_outlier],
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from subspaces.app.cli._outputs import settle
 from subspaces.app.cli._results import sample_columns
 from subspaces.app.cli._say import warn
-from subspaces.estimators import load
+from subspaces.estimators import PSC, load
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import samples_of
 from subspaces.named_table import Table
@@ -28,12 +28,14 @@ def read_model(path: Path) -> Any:
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from error
     if not hasattr(model, "predict"):
-        raise ValueError(f"{path} is a PCA and has no clusters. Use a model.npz from subspaces fit")
+        raise ValueError(
+            f"{path} is a PCA, so it has no clusters. Give a model.npz from subspaces fit"
+        )
     return model
 
 
 def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[Any]]:
-    """Return columns with each sample's name, predicted cluster, class, ambiguity and distance.
+    """Return columns with each sample's name, predicted cluster, class, probability and distance.
 
     The distance is that from the cluster, compared with its members' median one.
 
@@ -44,15 +46,17 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
     if names is not None and table.left_out:
         _warn_of_left_out(table.left_out)
     labels = model.predict(X)
-    columns = sample_columns(model, table, X, labels)
+    known = model.predict_proba(X) if isinstance(model, PSC) else None
+    columns = sample_columns(table, labels, known)
     ratios = samples_of(model, X).distance_ratios(labels)
     if ratios is not None:
         columns["distance_ratio"] = ratios.round(3).tolist()
         far = int(np.count_nonzero(ratios > FAR))
         if far > MANY * len(ratios):
             warn(
-                f"{far} of {len(ratios)} samples are more than {FAR:g} times as far from their "
-                "cluster as its members. Are the units those of the fit?"
+                f"{far} of {len(ratios)} samples are more than {FAR:g} times farther from "
+                "their cluster than its members. Check that the units are those of the first "
+                "table"
             )
     return columns
 
@@ -74,4 +78,4 @@ def marks(model: SubspaceClusterer) -> list[str]:
 def _warn_of_left_out(names: tuple[str, ...]) -> None:
     shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
     columns, are = ("1 column", "is") if len(names) == 1 else (f"{len(names)} columns", "are")
-    warn(f"{columns} that the model does not know {are} left out ({shown})")
+    warn(f"{columns} that the model does not know {are} skipped ({shown})")

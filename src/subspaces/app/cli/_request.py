@@ -79,34 +79,32 @@ class Request:
             self._check_rival()
         if self.search.normal_scores and self.n_clusters != "auto":
             raise ValueError(
-                "--normal-scores only works with --clusters auto. Use --clusters auto, or "
-                "leave it out"
+                "--normal-scores only works with --clusters auto. Set both, or leave it out"
             )
 
     def _check_preset(self) -> None:
         if self.max_clusters == 1:
-            raise ValueError("--max-clusters 1 leaves nothing to compare. Use 2 or more")
+            raise ValueError("--max-clusters 1 leaves nothing to compare. Set it to 2 or more")
         if self.n_clusters == "auto" and self.n_variables is not None:
             raise ValueError(
                 f"--variables does not work with --clusters auto and --preset {self.preset}. "
-                "Use a number of clusters, or leave --variables out"
+                "Set a number of clusters, or leave out --variables"
             )
         if self.n_clusters == "auto" and self.search.normal_scores:
             raise ValueError(
-                f"--normal-scores does not work with --preset {self.preset}, because it "
-                "chooses the number of clusters by stability. Leave it out"
+                f"--normal-scores does not work with --preset {self.preset}, which chooses "
+                "the number of clusters by stability. Leave it out"
             )
         if self.n_components == "auto":
             raise ValueError(
-                f"--dims auto does not work with --preset {self.preset}. Use a number, or "
-                "leave --dims out"
+                f"--dims auto does not work with --preset {self.preset}. Set a number, or "
+                "leave out --dims"
             )
 
     def _check_rival(self) -> None:
         if self.method == "KMeans":
             raise ValueError(
-                "KMeans has no model file. Use --affine --dims 0, which also clusters by "
-                "means, or subspaces compare"
+                "KMeans only works in subspaces compare. For a model like it, set --affine --dims 0"
             )
         selects = self.method == "SparseKMeans" and isinstance(self.n_variables, int)
         for option, asked in (
@@ -118,5 +116,6 @@ class Request:
         ):
             if asked:
                 raise ValueError(
-                    f"{option} does not work with --method {self.method}. Use --method PSC"
+                    f"{option} does not work with --method {self.method}, only with PSC. "
+                    "Leave out one of the two"
                 )

@@ -9,40 +9,46 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array, Codes, Data, Indices
+from subspaces._types import Array, Codes, Indices
 from subspaces.app.cli._outputs import as_csv
 from subspaces.app.cli._request import Request
 from subspaces.app.cli._said import Said, with_options
 from subspaces.app.cli._say import warn
 from subspaces.app.cli._trust import Trust
-from subspaces.diagnostics import Markers, ambiguity
+from subspaces.diagnostics import Markers
 from subspaces.diagnostics._beyond_chance import beyond_chance
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.facts import Facts, facts_of, with_facts
+from subspaces.facts import Facts, facts_of, samples_of, with_facts
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 from subspaces.named_table import Table, missing_values
 from subspaces.preparation import Preparation, filled_in_raw_units, match_variables
 from subspaces.runtime.extras import install
 
-# Of the ambiguity in files, which would have values such as 1e-100.
+# Of the probabilities in files.
 DECIMALS = 6
 # How many variables of each list a summary names.
 STRONGEST = 5
 
 
 def sample_columns(
-    model: SubspaceClusterer, table: Table, X: Data, clusters: Codes
+    table: Table, clusters: Codes, probabilities: Array | None
 ) -> dict[str, list[Any]]:
-    """Return columns with each sample's name, cluster, known class and ambiguity (0 to 1)."""
+    """Return columns with each sample's name, cluster, known class, and how sure the cluster is.
+
+    probabilities (n, K): None if the method has none. The second cluster is the next probable one.
+    """
     columns = {"sample": list(table.sample_names), "cluster": clusters.tolist()}
     if table.classes is not None:
         columns["class"] = list(table.classes)
     gaps = missing_values(table.data)
     if gaps is not None:
         columns["missing"] = gaps.of_samples.tolist()
-    if isinstance(model, PSC) and len(model.subspaces_) > 1:
-        columns["ambiguity"] = ambiguity(model, X).round(DECIMALS).tolist()
+    if probabilities is not None and probabilities.shape[1] > 1:
+        rows, others = np.arange(len(clusters)), probabilities.copy()
+        others[rows, clusters] = -1.0
+        columns["probability"] = probabilities[rows, clusters].round(DECIMALS).tolist()
+        columns["second_cluster"] = others.argmax(axis=1).tolist()
     return columns
 
 
@@ -192,7 +198,7 @@ def write_imputed(
     """
     kept = match_variables(table, preparation.variable_names)
     if not np.isnan(kept.data).any():
-        warn("no value is missing, so imputed.csv is the same as the table")
+        warn("the table has no missing values, so imputed.csv is a copy of it")
     values = filled_in_raw_units(kept.data, filled, preparation)
     named: dict[str, Any] = {"name" if labels == "sample" else "sample": kept.sample_names}
     if kept.classes is not None:
@@ -209,7 +215,8 @@ def _digits(value: float, gap: np.bool_) -> str:
 
 
 def _labels_csv(model: SubspaceClusterer, table: Table) -> str:
-    columns = sample_columns(model, table, table.frame, model.labels_)
+    known = samples_of(model, table.frame).probabilities if isinstance(model, PSC) else None
+    columns = sample_columns(table, model.labels_, known)
     if hasattr(model, "influence_"):
         columns["influence"] = model.influence_.tolist()
     return as_csv(list(columns), zip(*columns.values(), strict=True))

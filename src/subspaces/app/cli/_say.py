@@ -146,7 +146,7 @@ def say_table(
         table.add_row(*map(_cut, row, widths))
     Console(file=sys.stdout, width=width, markup=False, highlight=False).print(table)
     if len(rows) > most:
-        say(f"and {len(rows) - most} more: see {rest}")
+        say(f"and {len(rows) - most} more in {rest}")
 
 
 def _widths(

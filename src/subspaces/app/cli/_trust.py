@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from subspaces.app.cli._said import with_option
 from subspaces.app.cli._words import in_options
 from subspaces.core.partition import smallest_size
@@ -11,6 +13,7 @@ from subspaces.diagnostics import Stability, is_real, means_or_directions, stabi
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import facts_of
+from subspaces.halving import n_halvings
 from subspaces.messages import Advice, Grade, Message, Verdict, listed, message_of, use
 from subspaces.named_table import Table
 from subspaces.psc.doubts import clusters_of_levels
@@ -22,13 +25,13 @@ BUDGET = 30.0
 # than their classes, again and again (docs/recipes.md).
 BATCHES = Message(
     "batches",
-    "Batches and tissues give stable clusters, too.",
+    "Stable clusters can also be batches or tissues.",
     advice=(Advice("compare the clusters with what you know about the samples"),),
     kind="note",
 )
 UNMEASURED = Verdict("unmeasured", "Stability was not measured.")
-DIMENSION_1 = "Dimension 1 was assumed, since --dims was not given."
-CHOOSE = Advice("use --dims auto to choose it")
+DIMENSION_1 = "The clusters are lines (--dims 1), because --dims was not given."
+CHOOSE = Advice("set --dims auto to choose the dimension")
 
 
 @dataclass(frozen=True)
@@ -64,30 +67,29 @@ def _entry(said: Verdict, settled: Collection[str] = (), **figures: Any) -> dict
 
 
 def with_stability(
-    trust: Trust,
-    model: SubspaceClusterer,
-    table: Table,
-    seed: int,
-    settled: Collection[str],
-    *,
-    of_expression: bool = False,
+    trust: Trust, estimator: Any, table: Table, seed: int, settled: Collection[str]
 ) -> Trust:
     """Return ``trust`` with the stability of the clusters, or why it could not be measured.
 
-    settled: parameters that the user has set, on which there is no advice. of_expression: whether
-    the values are of genes, whose stable clusters may be batches.
+    estimator: a fitted model and its prepared table, or a recipe and the table that it prepares.
+    Halves learn the whole recipe, as they do when numbers of clusters are compared. settled:
+    parameters that the user has set, on which there is no advice.
     """
+    is_recipe = isinstance(estimator, Pipeline)
+    limits: dict[str, Any] = {"budget_s": BUDGET}
+    if is_recipe:
+        limits = {"n_resamples": n_halvings(table.data)}
     try:
         with collect_warnings() as caught:
-            measured = stability(model, table.data, budget_s=BUDGET, random_state=seed)
+            measured = stability(estimator, table.data, random_state=seed, **limits)
     except ValueError as error:
-        fact = "Stability was not measured, since halves of the samples cannot be fitted: {why}."
+        fact = "Stability was not measured, because fitting half of the samples failed: {why}."
         failed = Verdict("unmeasured", fact, {"why": in_options(error).rstrip(".")})
         return replace(trust, found={**trust.found, "stability": _entry(failed)})
     halvings, k_means = len(measured.per_resample), measured.k_means
     figures = {"stability": measured.stability, "halvings": halvings, "k_means": k_means}
     found = {**trust.found, "stability": _entry(measured.conclusion, settled, **figures)}
-    batches = [BATCHES] if of_expression and measured.grade == Grade.SURE else []
+    batches = [BATCHES] if is_recipe and measured.grade == Grade.SURE else []
     measured = replace(measured, conclusion=with_option(measured.conclusion, settled))
     return Trust(found, measured, (*trust.doubts, *map(message_of, caught), *batches))
 
@@ -113,7 +115,7 @@ def with_word_on_levels(trust: Trust, model: SubspaceClusterer) -> Trust:
     if not levels:
         return trust
     which = "each cluster" if len(levels) == len(model.subspaces_) else f"cluster {listed(levels)}"
-    fact = "The first axis of {which} is the mean level of its samples, not what varies within."
+    fact = "The first axis of {which} only shows the mean level of its samples, not how they vary."
     facts = {"which": which, "clusters": levels}
     level = Message("mean_level", fact, facts, (use("affine", True),), "TrustWarning")
     return replace(trust, doubts=(*trust.doubts, level))

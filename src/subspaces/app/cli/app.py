@@ -111,13 +111,13 @@ def _in_words(error: typer.TyperException) -> str:
     if having := _commands_with(typed, getattr(error, "ctx", None)):
         *others, last = having
         named = f"{', '.join(others)} or {last}" if others else last
-        return f"{error.message}. Use it with subspaces {named}"
+        return f"{error.message}. It belongs to subspaces {named}"
     if not near:
         # The words of pydantic, which reads the options, less what only programmers need.
         words = " ".join(error.format_message().split()).replace("Value error, ", "")
         return words.partition(", unable to parse")[0].rstrip(".")
     best = max(sorted(near), key=lambda name: SequenceMatcher(None, str(typed), name).ratio())
-    return f"{error.message}. Use {best}"
+    return f"{error.message}. Did you mean {best}?"
 
 
 def _described(error: Exception) -> str:
@@ -129,13 +129,15 @@ def _described(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
         done = ". Earlier results are unchanged. Make room and run again" if full else ""
-        done = ". Use another path" if _is_bad_input(error) else done
+        done = ". Check the path" if _is_bad_input(error) else done
         return f"{error.filename or 'standard output'}: {error.strerror}{done}"
     if isinstance(error, MemoryError):
-        return in_options(error) or "not enough memory. Use --top-variables, or fewer samples"
+        return in_options(error) or (
+            "there is not enough memory. Set --top-variables, or take fewer samples"
+        )
     if isinstance(error, (ImportError, TypeError, ValueError)):
         return in_options(error)
     return (
-        f"{type(error).__name__}: {error}. This is a bug. Set SUBSPACES_TRACEBACK=1 to see "
-        "where it happens"
+        f"{type(error).__name__}: {error}. This is a bug. Please report it with the output "
+        "for SUBSPACES_TRACEBACK=1"
     )

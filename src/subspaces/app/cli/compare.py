@@ -27,7 +27,11 @@ def compare(
     clusters: Annotated[int, setting("How many clusters.", "N", min=1)],
     dims: Annotated[
         str,
-        setting("Dimension of the clusters: 2, or one per cluster as 1,2,2.", "N|N,N", shown=True),
+        setting(
+            "Dimension of the clusters: one for all (2), or one for each (1,2,2).",
+            "N|N,N",
+            shown=True,
+        ),
     ] = "1",
     methods: Annotated[
         str | None,
@@ -51,7 +55,8 @@ def compare(
     dimensions = options.per_cluster(dims, "--dims")
     if dimensions == "auto":
         raise ValueError(
-            "--dims auto only works with subspaces fit. Use 2, or one per cluster as 1,2,2"
+            "--dims auto only works with subspaces fit. Give one for all clusters (2), or one "
+            "for each (1,2,2)"
         )
     options.check_dims(dimensions, affine=bool(shape.affine))
     options.check_count(dimensions, clusters, "--dims")
@@ -61,16 +66,17 @@ def compare(
     from subspaces.comparison import compare as compare_methods
 
     table, doubts = _inputs.read_input(source)
-    _inputs.refuse_gaps(
-        table, source.data, "subspaces fit --imputed, which fills the missing values"
-    )
+    _inputs.refuse_gaps(table, source.data, "run subspaces fit --imputed to fill them")
     may_scale = shape.affine is not False
     table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
     _inputs.say_preparation(_inputs.with_left_out(preparation, table, source))
     Said(table.notes, [*doubts, *further]).say()
     slow = [name for name in SLOW if name in chosen]
     if slow and len(table.data) > MANY_SAMPLES:
-        note(f"This may take minutes. Use --methods without {' and '.join(slow)} to be faster.")
+        note(
+            f"This may take minutes. It is faster if you leave {' and '.join(slow)} out of "
+            "--methods."
+        )
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
             table.frame,
@@ -82,13 +88,14 @@ def compare(
             random_state=shape.seed,
             progress=step,
         )
+    settled = () if values.scale is None else ("scale",)
+    warned = {name: Said((), said, settled).lines for name, said in found.warned.items()}
     if as_document:
         errors = {name: in_options(said) for name, said in found.failed.items()}
         columns = {**found.columns, "error": [errors.get(name, "") for name in found.warned]}
-        warnings = {name: list(map(in_options, said)) for name, said in found.warned.items()}
-        say_json({"data": str(source.data), "table": columns, "warnings": warnings})
+        say_json({"data": str(source.data), "table": columns, "warnings": warned})
     else:
-        _show(found)
+        _show(found, warned)
     if not found.labels:
         raise typer.Exit(1)
 
@@ -96,11 +103,11 @@ def compare(
 def _methods(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise ValueError(f"--methods is empty. Use {', '.join(options.METHOD_NAMES)}")
+        raise ValueError(f"--methods is empty. Choose from {', '.join(options.METHOD_NAMES)}")
     return [options.method_named(name, "--methods") for name in names]
 
 
-def _show(found: "Comparison") -> None:
+def _show(found: "Comparison", warned: dict[str, list[str]]) -> None:
     """Print a table with one row per method, best agreement first; then errors and warnings."""
     columns = found.columns
     measures = [name for name in MEASURES if name in columns]
@@ -114,9 +121,9 @@ def _show(found: "Comparison") -> None:
     say_table(headings, rows, numbers=range(1, len(headings)))
     for name, message in found.failed.items():
         note(f"{name} failed: {in_options(message)}")
-    for name, messages in found.warned.items():
-        for message in messages:
-            note(f"{name} warns: {in_options(message)}")
+    for name, lines in warned.items():
+        for line in lines:
+            note(f"{name} warns: {line}")
 
 
 def _shown(measure: str, value: float) -> str:

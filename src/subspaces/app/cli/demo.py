@@ -41,7 +41,7 @@ def demo(
 
     _show_penguins(out / "candidates.png")
 
-    say("\nA line and two planes that meet: 300 samples in 3 dimensions, noisy.")
+    say("\nA line and two planes that meet: 300 noisy samples in 3 dimensions.")
     union = make_subspaces([60, 120, 120], 3, [1, 2, 2], noise=0.02, random_state=55)
     model = PSC(3, n_components=[1, 2, 2], random_state=0)
     k_means = KMeans(3, n_init=10, random_state=0)
@@ -50,13 +50,13 @@ def demo(
     page = _write_page(out / "report.html", union, model)
 
     digits = load_digits()
-    say("\nDigits: 1797 images of 64 pixels, ten clusters of 9 dimensions.")
+    say("\nDigits: 1797 images of 64 pixels in ten clusters of 9 dimensions.")
     model = PSC(10, n_components=9, random_state=0)
     k_means = KMeans(10, n_init=10, random_state=0)
     _compare({"K-means": k_means, "PSC": model}, digits.data, digits.target)
     _write_digits(out / "digits.png", digits, model)
 
-    say("\nWines: 178 samples of 13 variables, scaled. One PCA, no clusters.")
+    say("\nWines: one PCA of 178 samples and 13 scaled variables.")
     page_of_pca = _show_pca(out / "pca.html")
     say()
     for name in ("candidates.png", "clusters.png", "digits.png"):
@@ -70,7 +70,7 @@ def _check_installed() -> None:
     if find_spec("matplotlib") is None:
         missing = [name for name in ("matplotlib", "plotly") if find_spec(name) is None]
         extras = install("cli,plots,report")
-        raise ImportError(f"the demo draws with {' and '.join(missing)}. {extras}")
+        raise ImportError(f"the demo needs {' and '.join(missing)} for its figures. {extras}")
 
 
 def _show_penguins(path: Path) -> None:
@@ -87,12 +87,12 @@ def _show_penguins(path: Path) -> None:
     penguins = load_penguins()
     measured = ~np.isnan(penguins.data).any(axis=1)
     X = penguins.data[measured] / penguins.data[measured].std(axis=0)
-    say(f"Penguins: {len(X)} birds of three species, four measurements, scaled.")
+    say(f"Penguins: {len(X)} birds of three species, with four scaled measurements each.")
     model = PSC("auto", n_components="auto", affine="auto", random_state=0)
     methods = {
-        "K-means, told 3 clusters": KMeans(3, n_init=10, random_state=0),
-        "Gaussian mixture, told 3": GaussianMixture(3, n_init=10, random_state=0),
-        "PSC, told nothing": model,
+        "K-means, given 3 clusters": KMeans(3, n_init=10, random_state=0),
+        "Gaussian mixture, given 3": GaussianMixture(3, n_init=10, random_state=0),
+        "PSC, given nothing": model,
     }
     _compare(methods, X, penguins.target[measured])
     say(f"PSC chose: {model.selection_['verdict']}")
@@ -197,8 +197,8 @@ def _write_digits(path: Path, digits: Any, model: "PSC") -> None:
         grid[row, 0].set(xticks=[], yticks=[], frame_on=row == 0)
         grid[row, 0].set_ylabel(name, fontsize=9)
     figure.suptitle(
-        "Digits: the clusters of PSC and the leading axes of their subspaces\n"
-        "(linear, so axis 1 is near the mean; axes: orange above zero, purple below)",
+        "Digits: the clusters of PSC and the leading axes of their subspaces\n(axis 1 is "
+        "close to the mean; orange is above zero, purple below)",
         fontsize=11,
     )
     figure.savefig(path, dpi=150)

@@ -42,16 +42,16 @@ def fit(
     dims: Annotated[
         str | None,
         setting(
-            "Dimension of the clusters: 2, one each as 1,2,2, or auto. Unless given, PSC chooses "
-            "it, and with --variables or another --method it is 1.",
+            "Dimension of the clusters: one for all (2), one for each (1,2,2), or auto. By "
+            "default PSC chooses it. With --variables or another --method it is 1.",
             "N|N,N|auto",
         ),
     ] = None,
     variables: Annotated[
         str | None,
         setting(
-            "Variables per dimension of a cluster: 50, one per cluster as 20,50,50, or auto. "
-            "Default: all.",
+            "Variables per dimension: one number for all clusters (50), one for each "
+            "(20,50,50), or auto. Default: all variables.",
             "N|N,N|auto",
         ),
     ] = None,
@@ -61,18 +61,17 @@ def fit(
     preset: Annotated[
         str | None,
         setting(
-            "expression: intensities, logarithms, ratios or counts are recognised and brought "
-            "to a log scale, samples centred, the 2000 genes that vary most kept. Clusters are "
-            f"mean profiles (why: Recipes, {options.DOCUMENTATION}). cells: the same for counts of "
-            "single cells, or their logarithms. --kind, --floor, --log, --no-log, --top-variables "
-            "and --criterion overrule it.",
+            "expression: for arrays and bulk RNA-seq. It takes logarithms if needed, centres "
+            "the samples, keeps the 2000 genes that vary most, and finds mean profiles. "
+            "cells: the same for single cells. You can still set --kind, --floor, --log, "
+            f"--no-log, --top-variables and --criterion. See Recipes, {options.DOCUMENTATION}.",
             "expression|cells",
         ),
     ] = None,
     max_clusters: Annotated[
         int | None,
         setting(
-            "With --clusters auto, try up to N clusters. Default: 10, or 8 with a --preset.",
+            "Largest number to try with --clusters auto. Default: 10, or 8 with a --preset.",
             "N",
             min=1,
             panel=options.MODEL,
@@ -109,7 +108,7 @@ def fit(
         bool,
         flag(
             "--imputed",
-            "Write imputed.csv, the table with missing values filled.",
+            "Write imputed.csv, the table with its missing values filled in.",
             panel=options.OUTPUT,
         ),
     ] = False,
@@ -192,7 +191,8 @@ def fit(
                 numbers, caught = _fitting.choose_number(request, table)
             posed = replace(request, n_clusters=numbers.best_)
         if preset:
-            prepared, preparation, noted = _fitting.prepare_by_preset(posed, table)
+            recipe = _fitting.recipe_of(posed)
+            prepared, preparation, noted = _fitting.prepare_by_scaler(recipe[0], table)
             caught = [*noted, *caught]
         else:
             prepared, preparation, further = _inputs.prepare_values(
@@ -206,7 +206,10 @@ def fit(
         doubts += map(message_of, [*caught, *raised])
         if numbers is not None:
             model = _fitting.with_choice(model, numbers, numbers.columns)
-        trust = _trusted(request, model, prepared, settled, assumed=assumed, measure=stability)
+        halved = (recipe, table) if preset else (model, prepared)
+        trust = _trusted(
+            *(request, model, prepared, halved if stability else None, settled), assumed=assumed
+        )
         doubts += trust.doubts
         filled = _fitting.filled(model, prepared) if imputed else None
         model = with_facts(model, preparation=preparation, X=table.frame, verdicts=trust.verdicts)
@@ -255,29 +258,25 @@ def _trusted(
     request: Request,
     model: "SubspaceClusterer",
     table: "Table",
+    halved: tuple[Any, "Table"] | None,
     settled: set[str],
     *,
     assumed: bool,
-    measure: bool,
 ) -> Any:
     """Return the `Trust` in a fit to a prepared table.
 
-    settled: parameters that need no advice; assumed: whether --dims was left out; measure: whether
-    halves of the samples are clustered.
+    halved: what halves of the samples are fitted with, and the table that it takes; settled:
+    parameters that need no advice; assumed: whether --dims was left out.
     """
     from subspaces.app.cli import _trust
 
-    trust = _trust.compare_with_k_means(model, table)
-    if measure:
+    trust = _trust.with_word_on_levels(_trust.compare_with_k_means(model, table), model)
+    if halved:
         with working("Clustering halves of the samples"):
-            trust = _trust.with_stability(
-                *(trust, model, table, request.search.seed, settled),
-                of_expression=bool(request.preset),
-            )
+            trust = _trust.with_stability(trust, *halved, request.search.seed, settled)
     if request.significance:
         with working("Searching tables without clusters"):
             trust = _trust.with_significance(trust, model, table, request.search.seed, settled)
-    trust = _trust.with_word_on_levels(trust, model)
     if request.method == "PSC" and assumed:
         trust = _trust.with_assumed_dimension(trust, request.n_clusters, table)
     return trust

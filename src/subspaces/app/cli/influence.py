@@ -24,7 +24,7 @@ def influence(
     dims: Annotated[int, setting("Number of axes of the PCA.", "N", shown=True, min=0)] = 2,
     center: Annotated[bool, typer.Option(help="Whether to subtract the mean first.")] = True,
     top: Annotated[int, setting("How many samples to show.", "N", shown=True, min=1)] = 10,
-    by: Annotated[By, typer.Option(help="What to rank by.")] = By.influence,
+    by: Annotated[By, typer.Option(help="What to rank the samples by.")] = By.influence,
     out: Annotated[Path | None, setting("CSV file for all samples.", "FILE")] = None,
     source: options.Source,
     values: options.Values,

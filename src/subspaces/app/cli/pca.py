@@ -27,7 +27,7 @@ FILES = ("scores.csv", "loadings.csv", "samples.csv", "summary.json", "report.ht
 # How many axes beyond the components the screen shows, and how many variables of each component.
 BEYOND, SHOWN = 2, 4
 # What a star in the table of components means.
-STAR = "* not without the sample that it rests on"
+STAR = "* only because of the sample it depends on"
 HEADS = {"leave_one_out_error": "leave-one-out error"}
 # Variables whose loading is below this share of the strongest are not worth a word.
 FAINT = 0.25
@@ -37,26 +37,31 @@ def pca(
     *,
     dims: Annotated[
         str,
-        setting("How many components to show. Default: as many as are found.", "N|auto"),
+        setting("Number of components to show. Default: as many as are found.", "N|auto"),
     ] = "auto",
     max_dims: Annotated[
         int | None,
-        setting("Look for up to N components. Default: as many as needed.", "N", min=1),
+        setting(
+            "Largest number of components to look for. Default: as many as needed.", "N", min=1
+        ),
     ] = None,
     center: Annotated[bool, typer.Option(help="Whether to subtract the mean first.")] = True,
     level: Annotated[
         float,
-        setting("Share of false alarms among the samples that do not belong.", "SHARE", shown=True),
+        setting(
+            "Accepted share of false alarms among the samples that do not belong.",
+            "SHARE",
+            shown=True,
+        ),
     ] = 0.05,
     out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("pca"),
     preset: Annotated[
         str | None,
         setting(
-            "expression: intensities, logarithms, ratios or counts are recognised and brought "
-            "to a log scale, samples centred, the 2000 genes that vary most kept "
-            f"(why: Recipes, {options.DOCUMENTATION}). cells: the same for counts of single "
-            "cells, or their logarithms. --kind, --floor, --log, --no-log and --top-variables "
-            "overrule it.",
+            "expression: for arrays and bulk RNA-seq. It takes logarithms if needed, centres "
+            "the samples and keeps the 2000 genes that vary most. cells: the same for single "
+            "cells. You can still set --kind, --floor, --log, --no-log and --top-variables. "
+            f"See Recipes, {options.DOCUMENTATION}.",
             "expression|cells",
         ),
     ] = None,
@@ -85,10 +90,10 @@ def pca(
     n_components = options.one_or_auto(dims, "--dims")
     options.check_least(n_components, 0, "--dims")
     if not 0.0 < level < 1.0:
-        raise ValueError(f"--level {level:g} is out of range. Use a share such as 0.05")
+        raise ValueError(f"--level {level:g} is out of range. Set a share such as 0.05")
     values.check(preset, {"--no-center": not center})
     if values.scale and not center:
-        raise ValueError("--scale and --no-center do not work together. Use one of the two")
+        raise ValueError("--scale and --no-center do not work together. Leave out one of them")
     _outputs.refuse_folder(out, FILES, force=force, read=(source.data, source.classes))
     from subspaces.app.cli import _fitting, _inputs, _pca
     from subspaces.app.cli._said import Said
@@ -139,7 +144,7 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     first = [*filter(None, [summary["taken_for"], prepared]), summary["verdict"]]
     last = [summary["outliers_verdict"], what_was_written(written, out)]
     axes = summary["high"] or summary["n_predictive"] or 2
-    unseen = f"Use --dims {axes} to see {axes} ax{'i' if axes == 1 else 'e'}s all the same."
+    unseen = f"Set --dims {axes} to see {axes} ax{'i' if axes == 1 else 'e'}s anyway."
     unseen = "" if summary["shown"] or summary["n_components"] else unseen
     fitting = fitting_in(said.shown, [*first, *filter(None, [unseen]), *last])
     for line in fitting:
@@ -150,7 +155,7 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     found = summary["n_components"]
     perhaps = summary["high"] or found
     shown = summary["components"][: max(found + BEYOND, perhaps, summary["shown"])]
-    headings = ("component", "variance %", "strength", "rests most on", "without it")
+    headings = ("component", "variance %", "strength", "depends most on", "without it")
     rows = [_row(entry) for entry in shown]
     say_table([*headings, ""], rows, numbers=(0, 1, 2, 4))
     if any(row[-1].endswith("*") for row in rows):

@@ -18,7 +18,7 @@ def report(
         Path | None, setting("HTML file. Default: report.html next to the model.", "FILE")
     ] = None,
     title: Annotated[
-        str | None, setting("Heading of the page. Default: that of the fit.", "TEXT")
+        str | None, setting("Title of the page. Default: the name of the table.", "TEXT")
     ] = None,
     force: options.Force = False,
     as_document: options.Json = False,

@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from subspaces.selection import Selection
 
 # What to do about missing values: what fills them would pass for clusters.
-INSTEAD = "subspaces fit with --clusters 2, 3, 4, ... and compare the stability that it prints"
+INSTEAD = "run subspaces fit with --clusters 2, 3, 4, ... and compare the stability it prints"
 
 
 def select(
     *,
     max_clusters: Annotated[int, setting("Try 1 to N clusters.", "N", shown=True, min=1)] = 8,
     dims: Annotated[
-        str | None, setting("Dimension of the clusters: 2, or auto. Default: 1.", "N|auto")
+        str | None, setting("Dimension of the clusters: a number, or auto. Default: 1.", "N|auto")
     ] = None,
     variables: Annotated[
         str | None,
-        setting("Variables per dimension of a cluster: 50. Default: all.", "N"),
+        setting("Variables per dimension, such as 50. Default: all variables.", "N"),
     ] = None,
     criterion: Annotated[
         str,
         setting(
-            "auto, press, press_points, press_sum, likelihood, free, sod, bic or, with --preset, "
-            "stability.",
+            "How to compare the numbers: auto, press, press_points, press_sum, likelihood, "
+            "free, sod or bic. With --preset: stability.",
             "NAME",
             shown=True,
         ),
@@ -37,8 +37,8 @@ def select(
     preset: Annotated[
         str | None,
         setting(
-            "expression or cells: prepare the values as subspaces fit does, and choose the "
-            "number of mean profiles by how well halves of the samples agree.",
+            "expression or cells: prepare the values like subspaces fit. The number is then "
+            "chosen by how well halves of the samples agree.",
             "expression|cells",
         ),
     ] = None,
@@ -72,13 +72,15 @@ def select(
     n_variables = options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
         raise ValueError(
-            "--variables auto only works with subspaces fit --clusters auto. Use 50, say"
+            "--variables auto only works with subspaces fit --clusters auto. Give a number, "
+            "such as 50"
         )
     options.check_limit(search.max_dims, n_components, "dims")
     decides_by = options.known_name(criterion, options.SCORES, "--criterion")
     if criterion == "stability" and not preset:
         raise ValueError(
-            "--criterion stability only works with --preset expression or cells. Use one of them"
+            "--criterion stability only works with --preset expression or cells. Set one of "
+            "them, or another criterion"
         )
     if preset:
         request = Request(

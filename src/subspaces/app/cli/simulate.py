@@ -24,7 +24,9 @@ def simulate(
         ),
     ],
     out: Annotated[Path, setting("CSV file to write.", "FILE")],
-    sparse: Annotated[bool, flag("--sparse", "200 variables, 10 for each dimension.")] = False,
+    sparse: Annotated[
+        bool, flag("--sparse", "Make 200 variables and use 10 for each dimension.")
+    ] = False,
     noise: Annotated[
         float | None,
         setting("Standard deviation of the noise. Default: 0, or 0.5 with --sparse.", "SD", min=0),

@@ -53,9 +53,9 @@ PCA_SECTIONS: dict[str, tuple[str, Callable[[PCADraft], str | None]]] = {
     "components": ("How many components", pca_components.components),
     "scores": ("The samples on the components", pca_samples.scores),
     "variables": ("Which variables make them", pca_components.variables),
-    "drivers": ("Who drives it", pca_samples.drivers),
-    "outliers": ("Who does not belong", pca_samples.outliers),
-    "alone": ("What rests on one sample", pca_components.alone),
+    "drivers": ("Which samples matter most", pca_samples.drivers),
+    "outliers": ("Which samples do not belong", pca_samples.outliers),
+    "alone": ("What depends on one sample", pca_components.alone),
 }
 
 # Sections that are closed until somebody opens them.
@@ -139,7 +139,7 @@ def write(
     """
     check_options(options, _options_of(render), "report")
     if isinstance(X, str | Path):
-        raise TypeError(f"X={str(X)!r} is a path, not the data of fit. Use report(path={str(X)!r})")
+        raise TypeError(f"X={str(X)!r} is a path, not a table. Call report(path={str(X)!r})")
     return write_page(render(model, X, **options), path)
 
 
@@ -176,7 +176,7 @@ def render_pca(
     scale : bool, default False
         Whether each variable is divided by its standard deviation first.
     level : float, default 0.05
-        Level of the limits and false discovery rate of the outliers, as in
+        The chance that a table without outliers has a sample beyond the limits, as in
         `subspaces.diagnostics.pca_outliers`.
     max_components : int, optional
         Most components to count, as in `subspaces.diagnostics.pca_components`.

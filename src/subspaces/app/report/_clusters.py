@@ -25,22 +25,21 @@ def clusters(draft: Draft) -> str:
         chart = _figures.strongest_variables(found, found.common, colour(0))
         weights = draft.figure("weights", chart, "Weights of the strongest variables")
         return (
-            f"{table}<p>{method} separates its clusters by their centres, so there are no "
-            "subspaces with axes to draw. All of them share the weights "
-            f"below.</p>{weights}{shown}"
+            f"{table}<p>{method} separates clusters by their centres, so there are no axes to "
+            f"draw. All clusters share the weights below.</p>{weights}{shown}"
         )
     if found.points:
         words = (
-            "Each cluster is a mean profile here: it has no axes, and the list is of what sets it "
+            "Each cluster is a mean profile, so it has no axes. The list shows what sets it "
             "apart from the other samples."
         )
     else:
         several = any((cluster.dimension or 0) > 1 for cluster in found.clusters)
-        shares = "; in brackets, the share of an axis in what the subspace catches" * several
+        shares = " (in brackets: the share of each axis)" * several
         words = (
-            "Two lists for each cluster: what sets it apart from the other samples, and what "
-            f"varies along its own axes. Below them, its samples along those axes{shares}. Point "
-            f"at a mark to see the sample.{note_on_thinning(found)}"
+            "The two lists of a cluster show what sets it apart from the other samples, and "
+            "what varies along its own axes. The plot below shows its samples along those "
+            f"axes{shares}. Point at a mark to see the sample.{note_on_thinning(found)}"
         )
     return f"{table}<p>{words}</p>{shown}"
 
@@ -69,15 +68,17 @@ def _body(draft: Draft, cluster: Cluster) -> str:
     For a mean profile it is the one list of variables that set the cluster apart.
     """
     if not len(cluster.members):
-        return "<p>No sample is in this cluster.</p>"
+        return "<p>This cluster is empty.</p>"
     if draft.found.alone(cluster):
         return (
             f"<p>One sample, {named(draft.found.sample_names, cluster.members)}. One sample "
-            "says nothing about a group, so nothing is listed or drawn.</p>"
+            "says nothing about a group, so there is nothing to show.</p>"
         )
     if not cluster.dimension:
         alone = draft.found.points or cluster.dimension is None
-        words = "" if alone else "<p>A mean profile: there is no axis to draw.</p>"
+        words = (
+            "" if alone else ("<p>This cluster is a mean profile, so there is no axis to draw.</p>")
+        )
         return f"{_sets_apart(draft, cluster)}{words}"
     lists = f'<div class="pair">{_sets_apart(draft, cluster)}{_varies_within(draft, cluster)}</div>'
     return f"{lists}{_own_subspace(draft, cluster)}"
@@ -86,7 +87,7 @@ def _body(draft: Draft, cluster: Cluster) -> str:
 def _own_subspace(draft: Draft, cluster: Cluster) -> str:
     k, found = cluster.number, draft.found
     if cluster.coordinates is None:
-        return "<p>The model does not keep this many samples. Give X to draw them.</p>"
+        return "<p>The model does not store this many samples. Pass X to report to draw them.</p>"
     if (cluster.dimension or 0) >= 3:
         draft.figures[f"space-{k}"] = _figures.own_subspace(found, cluster, three=True)
     label = f"Members of cluster {k} along the axes of its subspace"
@@ -100,7 +101,7 @@ def _sets_apart(draft: Draft, cluster: Cluster) -> str:
         return _headed(heading, f"<p>{_why_unknown(draft)}</p>")
     if draft.found.others_are_one(cluster):
         return _headed(
-            heading, "<p>There is only one other sample, which says nothing about a group.</p>"
+            heading, "<p>There is only one other sample, so there is nothing to compare with.</p>"
         )
     if not len(apart.order):
         return _headed(heading, "<p>No variable differs from the other samples.</p>")
@@ -126,15 +127,17 @@ def _chance(draft: Draft, apart: Contrast, beyond: Indices) -> str:
     many = f"{len(beyond):,} of {total} differ" if len(beyond) else "Nothing differs"
     more = ", and more if values are missing" if np.ptp(apart.limits) > 0 else ""
     split = draft.markers is not None and "fdr_split" in draft.markers.columns
-    tested = " What is larger has to be a marker by split halves, too." * split
-    explained = " Chance explains the pale bars."
+    tested = " A larger difference must also be a marker by split halves." * split
+    explained = " The pale bars can be due to chance."
     if split and len(apart.beyond_chance) and not len(beyond):
-        tested = " What is larger is no marker by split halves, which test differences of means."
-        explained = " The pale bars may be those of a cut through one group."
+        tested = (
+            " The larger ones are not markers by split halves, which test differences of means."
+        )
+        explained = " The pale bars may come from splitting one group."
     pale = len(beyond) < min(len(apart.order), _figures.STRONGEST)
     return (
-        f"{many} beyond chance: among {total} variables up to {apart.by_chance:.2g} SD (dotted) "
-        f"come by chance alone{more}.{tested}{explained * pale}"
+        f"{many} beyond chance. Among {total} variables, chance alone gives up to "
+        f"{apart.by_chance:.2g} SD (dotted){more}.{tested}{explained * pale}"
     )
 
 
@@ -159,8 +162,8 @@ def _of_all(total: int) -> str:
 def _why_unknown(draft: Draft) -> str:
     """Return the sentence on why the variables that set a cluster apart are not known."""
     if len(draft.found.clusters) == 1:
-        return "There are no other samples to differ from."
-    return "The model does not keep the means of its clusters. Fit it again to see this list."
+        return "There are no other samples to compare with."
+    return "The model does not store the means of its clusters. Fit it again to see this list."
 
 
 def variables(draft: Draft) -> str:
@@ -175,5 +178,5 @@ def variables(draft: Draft) -> str:
         heading = "What all clusters share" if shared else "What varies within each cluster"
         within = f'<div id="within"><h3>{heading}</h3>{within}</div>'
     if not (apart or within) and any(map(found.alone, found.clusters)):
-        return "<p>One sample says nothing about a group, so no variables are listed.</p>"
+        return "<p>One sample says nothing about a group, so there is no list.</p>"
     return apart + within or "<p>No variable has a loading.</p>"

@@ -57,6 +57,6 @@ def note_on_thinning(found: Findings) -> str:
     if shown == len(found.labels):
         return ""
     return (
-        f" Drawn are {shown:,} of {len(found.labels):,} samples, at random, the most influential "
-        "and the nearest to another cluster among them."
+        f" The plot shows {shown:,} of {len(found.labels):,} samples, chosen at random, and "
+        "always the most influential and the least clear ones."
     )

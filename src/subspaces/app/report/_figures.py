@@ -83,10 +83,10 @@ def differences(found: Findings, apart: Contrast, beyond: Indices, shade: str) -
         + (f", {number(apart.effect[j])} standard deviations" if known else "")
         for name, j in zip(names, shown, strict=True)
     ]
-    bars = _bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
-    bars["marker"]["opacity"] = np.where(np.isin(shown, beyond), 1.0, PALE)
+    drawn = bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
+    drawn["marker"]["opacity"] = np.where(np.isin(shown, beyond), 1.0, PALE)
     title = f"lower ← {'SD' if known else 'difference of means'} → higher"
-    return _figure_of_list(bars, ticks, xtitle=title, shapes=_ends_of_chance(apart, known=known))
+    return figure_of_list([drawn], ticks, xtitle=title, shapes=_ends_of_chance(apart, known=known))
 
 
 def _ends_of_chance(apart: Contrast, *, known: bool) -> list[dict[str, Any]]:
@@ -97,7 +97,7 @@ def _ends_of_chance(apart: Contrast, *, known: bool) -> list[dict[str, Any]]:
     return [{**upright, "x0": x, "x1": x} for x in (-apart.by_chance, apart.by_chance)]
 
 
-def _bars(sizes: Array, shade: str, text: list[str], hovertemplate: str) -> dict[str, Any]:
+def bars(sizes: Array, shade: str, text: list[str], hovertemplate: str) -> dict[str, Any]:
     return {
         "type": "bar",
         "x": sizes,
@@ -110,11 +110,13 @@ def _bars(sizes: Array, shade: str, text: list[str], hovertemplate: str) -> dict
     }
 
 
-def _figure_of_list(trace: Any, names: list[str], yaxis: Any = None, **layout: Any) -> Any:
-    """Return a plotly figure of ``trace`` whose y-axis lists ``names``, the first on top."""
+def figure_of_list(
+    traces: Sequence[Any], names: list[str], yaxis: Any = None, **layout: Any
+) -> Any:
+    """Return a plotly figure of traces whose y-axis lists ``names``, the first on top."""
     ticks = {"tickvals": np.arange(len(names)), "ticktext": names}
     upright = {**ticks, "autorange": "reversed", "zeroline": False, **(yaxis or {})}
-    return figure([trace], height=76 + 18 * len(names), yaxis=upright, **layout)
+    return figure(traces, height=76 + 18 * len(names), yaxis=upright, **layout)
 
 
 def strongest_variables(found: Findings, loadings: Loadings, shade: str) -> Any:
@@ -138,8 +140,8 @@ def loadings_chart(
     values, names = narrow(loadings), [plotly_text(name) for name in variables]
     ticks = [short_label(name) for name in variables]
     if values.shape[1] == 1:
-        bars = _bars(values[:, 0], shade, names, "%{text}: %{x:.3g}<extra></extra>")
-        return _figure_of_list(bars, ticks, xtitle=title)
+        drawn = bars(values[:, 0], shade, names, "%{text}: %{x:.3g}<extra></extra>")
+        return figure_of_list([drawn], ticks, xtitle=title)
     limit = float(np.abs(values).max())
     places = np.arange(values.shape[1])
     cells = {
@@ -160,7 +162,7 @@ def loadings_chart(
     bare = {"showgrid": False, "zeroline": False}
     across = {"tickvals": places, "ticktext": [str(r + 1) for r in places], **bare}
     margin = {"l": 56, "r": 12, "t": 12, "b": 44}
-    return _figure_of_list(cells, ticks, bare, xtitle=axis, xaxis=across, margin=margin)
+    return figure_of_list([cells], ticks, bare, xtitle=axis, xaxis=across, margin=margin)
 
 
 def between_clusters(found: Findings, unit: str) -> Any:
@@ -181,7 +183,7 @@ def between_clusters(found: Findings, unit: str) -> Any:
         "mode": "lines",
         "line": DOTTED,
     }
-    traces = [line(ends, ends, name="as near to both", hoverinfo="skip", **dots)]
+    traces = [line(ends, ends, name="equally near to both", hoverinfo="skip", **dots)]
     for k, rows in _drawn_rows(found, drawn):
         traces.append(marks(found, k, rows, x=own[rows], y=other[rows], name=f"cluster {k}"))
     across, upright = {}, {}
@@ -203,6 +205,24 @@ def _drawn_rows(found: Findings, drawn: Mask) -> Iterator[tuple[int, Indices]]:
         yield cluster.number, rows[drawn[rows]]
 
 
+def probabilities(found: Findings) -> Any:
+    """Return a figure of each label's probability, cluster by cluster, the least sure first."""
+    assert found.probabilities is not None
+    traces: list[dict[str, Any]] = []
+    ticks, end = [], 0
+    for k, rows in _drawn_rows(found, found.labels >= 0):
+        values = found.probabilities[rows, k]
+        order = np.argsort(values, kind="stable")
+        place = end + np.arange(len(rows))
+        traces.append(marks(found, k, rows[order], x=place, y=narrow(values[order]), size=5))
+        ticks.append(end + len(rows) / 2)
+        end += len(rows) + max(len(found.labels) // 20, 1)
+    across = {"tickvals": ticks, "ticktext": [str(cluster.number) for cluster in found.clusters]}
+    across |= {"showgrid": False, "zeroline": False}
+    ytitle, upright = "probability of the label", {"range": [0, 1.03]}
+    return figure(traces, height=300, xtitle="cluster", ytitle=ytitle, xaxis=across, yaxis=upright)
+
+
 def influence(found: Findings) -> Any:
     """Return a figure of each sample's influence (log scale), one strip of points per cluster."""
     assert found.influence is not None
@@ -222,7 +242,7 @@ def influence(found: Findings) -> Any:
 def path(values: Array, title: str) -> Any:
     """Return a figure of the objective ``values`` after each sweep; ``title`` names the y-axis."""
     steps = np.arange(1, len(values) + 1)
-    sweeps = line(steps, values, hovertemplate="sweep %{x}: %{y:.6g}<extra></extra>")
+    sweeps = line(steps, values, hovertemplate="iteration %{x}: %{y:.6g}<extra></extra>")
     return figure([sweeps], height=300, xtitle="sweep", ytitle=title, xaxis=whole_numbers(steps))
 
 

@@ -17,8 +17,7 @@ from subspaces.subspace import Subspace
 
 # Keeps a share of nothing at 0 rather than nan: less than any sum of squares that counts.
 TINY = 1e-300
-# A sample whose ambiguity (0 to 1, as `diagnostics.ambiguity` measures it) is above this sits
-# between two clusters.
+# A sample that is this near to another cluster, 1 being as near as to its own, sits between two.
 BETWEEN = 0.8
 
 
@@ -88,8 +87,8 @@ class Findings:
     """All that the report shows of a model, except stability and selection, which callers add.
 
     common: the weights that all clusters share, for a method without subspaces, else None;
-    influence (n,): None where the model has none; likelihoods: whether scores are minus log
-    densities; missing: how much of X is missing, None if nothing.
+    influence (n,), probabilities (n, K): None where the model has none; likelihoods: whether scores
+    are minus log densities; missing: how much of X is missing, None if nothing.
     """
 
     model: Any
@@ -103,6 +102,7 @@ class Findings:
     influence: Array | None
     likelihoods: bool
     missing: MissingValues | None
+    probabilities: Array | None
 
     @property
     def known(self) -> tuple[list[str], Indices]:
@@ -160,6 +160,7 @@ def gather(
         influence=getattr(model, "influence_", None),
         likelihoods=likelihoods,
         missing=None if samples is None else missing_values(samples.rows),
+        probabilities=getattr(model, "probabilities_", None),
     )
 
 
@@ -224,8 +225,8 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
     shape, fitted = samples.rows.shape, (len(model.labels_), facts.n_variables)
     if shape != fitted:
         raise ValueError(
-            f"X has shape {shape}, but the model was fitted to {fitted}. Use the same data, or "
-            "leave out X"
+            f"X has shape {shape}, but the model was fitted to a table of shape {fitted}. "
+            "Pass that table, or leave out X"
         )
     recorded = model.record_.coordinates
     if recorded is None or samples.coordinates is None:
@@ -237,8 +238,8 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
         wrong = members[(away[members] > tolerance).any(axis=1)]
         if len(wrong):
             raise ValueError(
-                f"X is not what the model was fitted to: row {wrong[0]} differs. Use the same data "
-                "in the same order, or leave out X"
+                f"X is not the table the model was fitted to: row {wrong[0]} differs. Pass "
+                "that table in the same order, or leave out X"
             )
     return samples
 
@@ -254,6 +255,6 @@ def one_each(given: Any, count: int, parameter: str) -> list[str]:
     if len(names) != count:
         things = "variables" if parameter == "variable_names" else "samples"
         raise ValueError(
-            f"{parameter} has {len(names)} entries for {count} {things}. Use one for each"
+            f"{parameter} has {len(names)} entries for {count} {things}. Pass one for each"
         )
     return names

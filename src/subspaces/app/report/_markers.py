@@ -49,9 +49,9 @@ def _overview(found: Markers) -> str:
         rows.append([f"{swatch(k)}{escape(str(k))}", *cells])
     split = "fdr_split" in found.columns
     caption = (
-        f"Markers by {'split halves' if split else 'the Mann-Whitney test'}, the largest effects "
-        f"first. False discovery rate at most {LEVEL:g}, however small the difference; the charts "
-        f"of the clusters count {_counted_in_charts(split=split)}."
+        f"Markers by {'split halves' if split else 'the Mann-Whitney test'}, the largest "
+        f"effects first. The false discovery rate is at most {LEVEL:g}, even for small "
+        f"differences. The charts of the clusters count {_counted_in_charts(split=split)}."
     )
     heads = ["Cluster", "Higher than elsewhere", "Lower than elsewhere"]
     return simple(caption, heads, rows, kind="whole words")
@@ -59,7 +59,7 @@ def _overview(found: Markers) -> str:
 
 def _counted_in_charts(*, split: bool) -> str:
     """Return which differences the charts of the clusters call beyond chance."""
-    return f"{'those of them' if split else 'differences'} that are larger than chance makes them"
+    return f"{'those of them' if split else 'differences'} that are larger than chance explains"
 
 
 def _counted(names: list[str]) -> str:
@@ -84,7 +84,9 @@ def _table(found: Markers) -> str:
             ]
             rows.append((own["variable"][i], str(k), [cluster_cell(k), *cells]))
     heads = ["Variable", "Cluster", *(head for head, _ in shown.values())]
-    caption = f"The {each} largest effects of each cluster, of {len(found.columns['rank']):,} rows."
+    caption = (
+        f"The {each} largest effects of each cluster ({len(found.columns['rank']):,} rows in all)."
+    )
     return lookup("variable", caption, heads, rows, by_cluster(clusters))
 
 
@@ -95,16 +97,16 @@ def _is_known(found: Markers, name: str) -> bool:
 def _columns(found: Markers) -> str:
     """Return what the columns are, in words."""
     words = (
-        "Difference: mean of the cluster less the mean of all other samples. Effect: the same in "
-        "standard deviations inside and outside, so that a variable that also sets another cluster "
-        "apart counts for less than in the list above. AUC: how often a member exceeds another "
+        "Difference: mean of the cluster minus the mean of all other samples. Effect: the "
+        "same in standard deviations. A variable that also sets another cluster apart has a "
+        "smaller effect than in the list above. AUC: how often a member exceeds another "
         "sample. FDR: false discovery rate of the Mann-Whitney test."
     )
     if _is_known(found, "share_in"):
-        words += " Inside, outside: share of the samples that express it, above zero or the floor."
+        words += " Inside, outside: share of the samples that express it (above zero or the floor)."
     if _is_known(found, "fdr_split"):
         words += (
-            " Split: each variable between clusters that were found without its half of the "
-            f"variables; at least {found.one_group:.2g}, the p-value of one group."
+            " Split: p-value between clusters that were found without this half of the "
+            f"variables. It is at least {found.one_group:.2g}, the p-value of a single group."
         )
     return words

@@ -41,5 +41,5 @@ def _table(kind: str, names: Sequence[str], shares: np.ndarray) -> str:
         [f'<bdi class="name">{escape(names[i])}</bdi>', percent(float(shares[i]))] for i in listed
     ]
     affected = int(np.count_nonzero(shares))
-    caption = f"{kind}s with most missing; {affected:,} of {len(shares):,} have gaps"
+    caption = f"{kind}s with most missing values ({affected:,} of {len(shares):,} have some)"
     return simple(caption, [kind, "Missing"], rows)

@@ -8,11 +8,29 @@ from subspaces.app.report._findings import Findings
 from subspaces.app.report._names import count
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 
+UNCLEAR = "This shows which samples are unclear, not how good the clusters are."
+
 
 def samples(draft: Draft) -> str:
     """Return the HTML of "The samples": those between clusters, the influential, a table of all."""
     table = _tables.samples(draft.found)
-    return f"{_between(draft)}{_influential(draft)}<h3>Look up a sample</h3>{table}"
+    return f"{_sure(draft)}{_between(draft)}{_influential(draft)}<h3>Look up a sample</h3>{table}"
+
+
+def _sure(draft: Draft) -> str:
+    found, p = draft.found, draft.found.probabilities
+    if p is None or p.shape[1] == 1:
+        return ""
+    own = np.where(found.labels >= 0, p[np.arange(len(p)), found.labels], np.inf)
+    order = np.argsort(own, kind="stable")
+    names = ", ".join(
+        f"{named(found.sample_names, [i])} ({100 * own[i]:.0f} %)" for i in order[:NAMED]
+    )
+    thin = note_on_thinning(found)
+    caption = f"Probability of each sample's cluster, the sample left out of it.{thin}"
+    label = "Probability of the label of each sample, cluster by cluster"
+    figure = draft.figure("probabilities", _figures.probabilities(found), label, caption)
+    return f"<h3>How sure is a label</h3><p>The least sure: {names}. {UNCLEAR}</p>{figure}"
 
 
 def _between(draft: Draft) -> str:
@@ -20,19 +38,23 @@ def _between(draft: Draft) -> str:
     if rivalry is None:
         if len(found.clusters) == 1:
             return "<p>There is only one cluster, so no sample lies between clusters.</p>"
-        return "<p>The model does not keep the scores of this many samples. Give X to see them.</p>"
+        return (
+            "<p>The model does not store the scores of this many samples. Pass X to report to "
+            "see them.</p>"
+        )
     near = rivalry.between
-    share = "No sample sits between clusters."
+    share = "No sample lies between clusters."
     if len(near):
         share = (
             f"{len(near):,} of {count(len(found.labels), 'sample')} "
-            f"({100 * len(near) / len(found.labels):.0f} %) {'sits' if len(near) == 1 else 'sit'} "
-            f"between clusters: {named(found.sample_names, near)}."
+            f"({100 * len(near) / len(found.labels):.0f} %) "
+            f"{'lies' if len(near) == 1 else 'lie'} between clusters: "
+            f"{named(found.sample_names, near)}."
         )
-    share += " That says which samples are unclear, not how good the clusters are."
+    share = "" if found.probabilities is not None else f"<p>{share} {UNCLEAR}</p>"
     label = "Score of each sample under its own cluster against the best other cluster"
     unit = _unit(found)
-    meaning = f"is the squared {unit} of a sample under a cluster, and drawn is its root"
+    meaning = f"is the squared {unit} of a sample from a cluster (the plot shows its square root)"
     if found.likelihoods:
         unit, meaning = "score", "is minus the log density of a sample under a cluster"
     caption = (
@@ -40,7 +62,7 @@ def _between(draft: Draft) -> str:
         f"another cluster as to its own.{note_on_thinning(found)}"
     )
     figure = draft.figure("between", _figures.between_clusters(found, unit), label, caption)
-    return f"<h3>Between clusters</h3><p>{share}</p>{figure}"
+    return f"<h3>Between clusters</h3>{share}{figure}"
 
 
 def _unit(found: Findings) -> str:
@@ -58,16 +80,19 @@ def _influential(draft: Draft) -> str:
     order = np.argsort(-found.influence, kind="stable")[:NAMED]
     alone = int(np.count_nonzero(~np.isfinite(found.influence)))
     what = "mean" if found.points else "subspace"
-    caption = f"How strongly a sample pulls the {what} of its cluster towards itself."
+    caption = (
+        f"The plot shows how strongly each sample pulls the {what} of its cluster towards itself."
+    )
     if alone:
         caption += (
-            f" {count(alone, 'sample')} alone along an axis: influence without bound, not drawn."
+            f" {count(alone, 'sample')} alone along an axis, so the influence is infinite and "
+            "not drawn."
         )
     label = "Influence of each sample on its cluster"
     figure = draft.figure("influence", _figures.influence(found), label, caption)
     return (
-        f"<h3>Influence</h3><p>The most influential: {named(found.sample_names, order)}. Check "
-        f"them first: they weigh most in how well the {what}s predict.</p>{figure}"
+        f"<h3>Influence</h3><p>The most influential: {named(found.sample_names, order)}. "
+        f"Check them first, because the {what}s depend on them most.</p>{figure}"
     )
 
 

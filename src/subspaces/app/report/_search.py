@@ -15,18 +15,18 @@ from subspaces.selection import Selection
 
 # What each stop reason means.
 STOPS = {
-    "converged": "The best start ended where no label moved any more.",
-    "cycle": "The best start came back to labels it had had before, and the best of them was kept.",
-    "overshot": "The best start settled in a worse partition than one before, which was kept.",
+    "converged": "The best start converged: no label changed any more.",
+    "cycle": "The best start went in a circle, and the best of its labels were kept.",
+    "overshot": "The best start ended in a worse partition than an earlier one, which was kept.",
     "refined": "The labels of the best start were refined by a mixture.",
-    "max_iter": "The best start was stopped before it had settled.",
-    "infeasible": "No start could keep all clusters alive.",
-    "local minimum": "The best start ended where moving any single sample makes it worse.",
+    "max_iter": "The best start was stopped before it converged.",
+    "infeasible": "Every start lost a cluster.",
+    "local minimum": "The best start converged: moving any single sample makes it worse.",
 }
 # Stop reasons of starts that were not taken to the end.
 UNFINISHED = ("brief", "not swept")
 LABEL = "Criterion against the candidates"
-CRITERION = "How far candidates are behind the best, by ICL: less is better."
+CRITERION = "The plot shows how far each candidate is behind the best (ICL, smaller is better)."
 CANDIDATES = f"{CRITERION} Candidates far behind are left out. The thick ring marks the choice."
 # Candidates of one number of clusters that are listed.
 SHOWN = 6
@@ -46,7 +46,7 @@ def choice(draft: Draft) -> str | None:
         drawing = _figures.curve(
             np.asarray(table["bounds"]), np.asarray(table["gaps"]), model.bound_, "bound", "gap"
         )
-        words = f"The bound on the weights was chosen: {number(model.bound_)}."
+        words = f"The chosen bound on the weights is {number(model.bound_)}."
     else:
         verdict = table.get("verdict")
         words = _chosen_in_words(draft.found) + (f" {escape(verdict)}" if verdict else "")
@@ -66,9 +66,10 @@ def _stability_of_numbers(table: dict[str, Any]) -> str:
     """Return a table of how far halves agree on each number of clusters."""
     headings, rows = stability_table(table)
     caption = (
-        "Each half of the samples learned its own genes, axes and clusters. How far their labels "
-        "of all samples agree: adjusted Rand index, 1 for the same, 0 for chance; which share of "
-        "the pairs of the weakest cluster stays together, where 0.8 is wanted."
+        "Each half of the samples learned its own genes, axes and clusters. The agreement is "
+        "the adjusted Rand index of their labels for all samples (1 is perfect, 0 is chance). "
+        "The weakest cluster is the share of its pairs that stay together, which should be "
+        "0.8 or more."
     )
     return _tables.simple(caption, [name.capitalize() for name in headings], rows)
 
@@ -77,7 +78,7 @@ def _chosen_in_words(found: Findings) -> str:
     names = {
         "n_clusters": "the number of clusters",
         "n_components": "their dimensions",
-        "n_variables": "the number of variables to an axis",
+        "n_variables": "the number of variables per axis",
         "affine": "whether they have centres",
     }
     left_open = [name for name in names if str(getattr(found.model, name, None)) == "auto"]
@@ -86,12 +87,12 @@ def _chosen_in_words(found: Findings) -> str:
     dimensions = f"each {each[0]}" if len(set(each)) == 1 < len(each) else ", ".join(each)
     counted = ""
     if "n_variables" in left_open and found.model.n_variables_ is not None:
-        counted = f", {count(found.model.n_variables_, 'variable')} to an axis"
+        counted = f", {count(found.model.n_variables_, 'variable')} per axis"
     centred = ""
     if "affine" in left_open:
         centred = ", with centres" if found.model.affine_ else ", through the origin"
     return (
-        f"Left open, and chosen here: {words}. The choice: {count(len(found.clusters), 'cluster')} "
+        f"You left open {words}. PSC chose {count(len(found.clusters), 'cluster')} "
         f"({dimensions}{centred}){counted}."
     )
 
@@ -134,7 +135,7 @@ def _selection(draft: Draft, chosen: Selection) -> str:
     if verdict:
         margin = f" {escape(verdict)}"
     elif np.isfinite(chosen.margin_):
-        margin = f" The runner-up is behind by {100 * chosen.margin_:.0f} % of the spread."
+        margin = f" The second best is behind by {100 * chosen.margin_:.0f} % of the spread."
     words = f"<p>Chosen by {escape(chosen.criterion)}: {escape(chosen.best_)}.{margin}</p>"
     if "cluster" in columns:
         value = next((name for name in ("press", "eigenvalue") if name in columns), None)
@@ -160,9 +161,9 @@ def search(draft: Draft) -> str:
     )
     table = _tables.simple("Parameters of the estimator.", ["Parameter", "Value"], parameters)
     return (
-        f"<p>The fit took {duration(model.record_.seconds)}. It was run as "
-        f"<code>{escape(' '.join(repr(model).split()))}</code></p>"
-        f"{_starts_in_words(model)}{_path_and_starts(draft)}<h3>Parameters</h3>{table}"
+        f"<p>The fit took {duration(model.record_.seconds)}. The call was "
+        f"<code>{escape(' '.join(repr(model).split()))}</code></p>{_starts_in_words(model)}"
+        f"{_path_and_starts(draft)}<h3>Parameters</h3>{table}"
     )
 
 
@@ -178,16 +179,16 @@ def _path_and_starts(draft: Draft) -> str:
     if reason is not None:
         parts.append(f"<p>{STOPS.get(reason, f'Stopped: {escape(reason)}.')}</p>")
     if path is not None and len(path) > 1:
-        label = f"The {title} from sweep to sweep"
+        label = f"The {title} by iteration"
         parts.append(draft.figure("path", _figures.path(np.asarray(path), title), label))
     elif path is not None:
-        parts.append(f"<p>One sweep was enough: {title} {number(float(path[0]))}.</p>")
+        parts.append(f"<p>One iteration was enough: {title} {number(float(path[0]))}.</p>")
     rows = getattr(model, "starts_", [])
     if rows:
         parts.append(f"<h3>Starts</h3>{_tables.starts(rows)}")
     if not parts:
         method = type(model).__name__
-        parts.append(f"<p>{method} has one answer: no sweeps, no starts to show.</p>")
+        parts.append(f"<p>{method} gives one answer directly, without iterations or starts.</p>")
     return "".join(parts)
 
 
@@ -201,10 +202,11 @@ def _starts_in_words(model: SubspaceClusterer) -> str:
     hint = ""
     if same == 1:
         hint = (
-            " A single start reached it: more starts (<code>n_init</code>) might find a better one."
+            " Only one start reached it, so more starts (<code>n_init</code>) might find a "
+            "better one."
         )
     ended = count(len(values), "start")
-    return f"<p>{same} of {ended} taken to the end reached the best one.{hint}</p>"
+    return f"<p>{same} of {ended} that finished reached the best one.{hint}</p>"
 
 
 def _shortened(value: Any) -> str:

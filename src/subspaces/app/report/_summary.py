@@ -11,9 +11,9 @@ from subspaces.messages import Message, percent
 from subspaces.metrics import adjusted_rand_score
 
 UNMEASURED = (
-    "Whether other samples would give the same clusters was not measured: "
-    "<code>subspaces.diagnostics.stability(model, X)</code> measures it, and "
-    "<code>model.report(X, stability=...)</code> shows it here."
+    "We have not measured whether other samples would give the same clusters. Run "
+    "<code>subspaces.diagnostics.stability(model, X)</code> and pass the result: "
+    "<code>model.report(X, stability=...)</code>."
 )
 
 

@@ -81,10 +81,12 @@ def samples(found: Findings) -> str:
     caption = f"{count(len(shown), 'sample')}."
     if len(shown) < len(found.labels):
         most = "" if found.influence is None else " and the most influential"
-        caption = f"{len(shown):,} of {len(found.labels):,} samples: the nearest to another cluster"
+        caption = (
+            f"{len(shown):,} of {len(found.labels):,} samples: those nearest to another cluster"
+        )
         caption += f"{most}."
     if found.rivalry is not None:
-        caption += " Between: 100 % is as near to the next cluster as to the own."
+        caption += " Between: 100 % means equally near to the next cluster."
     clusters = [c.number for c in found.clusters]
     return lookup("sample", caption, ["Sample", *columns], rows, by_cluster(clusters))
 
@@ -155,8 +157,8 @@ def differences(found: Findings, beyond: Mapping[int, Indices]) -> str:
             rows.append((found.variable_names[j], str(k), cells))
     caption = "All variables that differ."
     if len(rows) < full:
-        caption = f"The first {most:,} of each cluster, {len(rows):,} of {full:,} rows."
-    caption += " Difference: mean of the cluster less the mean of all other samples."
+        caption = f"The first {most:,} variables of each cluster ({len(rows):,} of {full:,} rows)."
+    caption += " Difference: mean of the cluster minus the mean of all other samples."
     if known:
         caption += " Effect: the same in standard deviations within the clusters."
     caption += _note_on_single_samples(found)
@@ -189,7 +191,7 @@ def variables(found: Findings) -> str:
         caption = "All variables with a loading"
     if len(rows) < full:
         caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
-    caption += ". Strength: share of what the subspace catches." if weights is None else "."
+    caption += ". Strength: share of the variance within the subspace." if weights is None else "."
     caption += _note_on_single_samples(found) if weights is None else ""
     return lookup("variable", caption, ["Variable", *heads], rows, choice)
 
@@ -236,7 +238,8 @@ def starts(rows: Sequence[dict[str, Any]]) -> str:
     words = f"Every start, the best first (by {goal.replace('_', ' ')})."
     if goal == "merit":
         words += (
-            " Promise: of its first partition; merit: what decides at the end; lower is better."
+            " Promise: score of the first partition. Merit: score that decides at the end. "
+            "Lower is better."
         )
     return simple(words, heads, cells, kind="long")
 

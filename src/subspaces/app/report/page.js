@@ -40,7 +40,8 @@ function themed(layout, width) {
   result.hoverlabel = { bgcolor: panel, bordercolor: quiet, font, align: "left" };
   result.modebar = { bgcolor: panel, color: quiet, activecolor: ink };
   const lines = { gridcolor: line, zerolinecolor: quiet, linecolor: line };
-  for (const axis of ["xaxis", "yaxis"]) if (layout[axis]) result[axis] = { ...layout[axis], ...lines };
+  for (const axis of ["xaxis", "xaxis2", "xaxis3", "yaxis"])
+    if (layout[axis]) result[axis] = { ...layout[axis], ...lines };
   if (width < NARROW && result.yaxis) result.yaxis = shortened(result.yaxis);
   if (layout.scene) {
     result.scene = { ...layout.scene };

@@ -103,12 +103,14 @@ def read_table(
     asked += [("ignore", name) for name in wanted.ignore]
     for (option, name), (other, same) in combinations(asked, 2):
         if name is not None and name == same:
-            raise ValueError(f"{path}: you gave {name!r} to both {option} and {other}. Use one")
+            raise ValueError(
+                f"{path}: you gave {name!r} to both {option} and {other}. Keep one of them"
+            )
     *_, inner, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
     suffix = inner if last == ".gz" and inner in COMPRESSED else last
     if suffix not in READERS:
         raise ValueError(
-            f"{path}: files that end in {suffix or 'nothing'} are not supported. Use "
-            f"{', '.join(READERS)}"
+            f"{path}: {f'{suffix} files' if suffix else 'files without an ending'} are not "
+            f"supported. Save the table in one of these formats: {', '.join(READERS)}"
         )
     return READERS[suffix](path, wanted)

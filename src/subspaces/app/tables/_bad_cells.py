@@ -32,7 +32,10 @@ def bad_cells_in_words(
     texts = is_bad & ~unclear
     columns = np.asarray(texts.any(axis=0) & (np.isnan(values) & ~unclear).all(axis=0))
     if columns.all():
-        return f"{_refused(sheet, texts)}, and no column contains numbers. Use a table of numbers"
+        return (
+            f"{_refused(sheet, texts)}, and no column has only numbers. Check that this is a "
+            "table of numbers"
+        )
     rows = 2 * texts[:, ~columns].sum(axis=1) > (~columns).sum()
     in_rows, strays = texts & ~columns & rows[:, None], texts & ~columns & ~rows[:, None]
     said = []
@@ -71,16 +74,16 @@ def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
     kinds = [" (dates)" * all(map(DATE.match, column)) for column in cells]
     if len(names) == 1:
         what = "dates" if kinds[0] else "text"
-        remedy = f"Use <ignore={literal(names)}> to leave out this column of {what}"
+        remedy = f"Add <ignore={literal(names)}> to leave out this column of {what}"
     else:
         shown = literal(listed([name + kind for name, kind in zip(names, kinds, strict=True)]))
-        remedy = f"Use <ignore_text=True> to leave out the {len(names)} columns of text ({shown})"
+        remedy = f"Add <ignore_text=True> to leave out the {len(names)} columns of text ({shown})"
     if wanted.samples_in_columns:
         return remedy
     counts = [len(set(column)) for column in cells]
     if sheet.samples.names[0] == "sample1" and max(counts) == len(sheet.cells):
         name = literal(repr(names[counts.index(max(counts))]))
-        remedy += f", or <sample_names={name}> if that column contains the sample names"
+        remedy += f", or <sample_names={name}> if that column has the sample names"
     # One with a name as classes have, or the one that repeats itself most, may hold the classes.
     several = [
         (name.lower() not in CLASSES, count, place, name)
@@ -90,7 +93,7 @@ def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
     if not several or wanted.labels is not None:
         return remedy
     which, name = "it" if len(names) == 1 else "that one", literal(repr(min(several)[-1]))
-    return f"{remedy}, or <labels={name}> if {which} contains the known classes"
+    return f"{remedy}, or <labels={name}> if {which} has the known classes"
 
 
 def _row_remedy(rows: Sequence[str], wanted: Wanted) -> str:
@@ -98,10 +101,10 @@ def _row_remedy(rows: Sequence[str], wanted: Wanted) -> str:
     shown = literal(list(rows)) if len(rows) <= LISTED else "[...]"
     remedy = f"<ignore={shown}> to leave {'it' if len(rows) == 1 else 'them'} out"
     if wanted.labels is not None:
-        return f"Use {remedy}"
+        return f"Add {remedy}"
     side = "" if wanted.samples_in_columns else "<samples='columns'>, "
     labels = f"<labels={literal(repr(rows[0]))}>"
-    return f"Use {side}{labels} if the row contains the known classes, or {remedy}"
+    return f"Add {side}{labels} if the row has the known classes, or {remedy}"
 
 
 def _strays(sheet: Sheet, mask: Mask) -> str:
@@ -111,7 +114,7 @@ def _strays(sheet: Sheet, mask: Mask) -> str:
         places.setdefault(sheet.cells[i, j], []).append(sheet.place(i, j))
     names = sheet.variables.names[mask.any(axis=0)].tolist()
     (first, found), *others = places.items()
-    more = f" (one of {len(found)} such cells{' in this column' * (len(names) == 1)})"
+    more = f" (and in {len(found) - 1} more cells{' of this column' * (len(names) == 1)})"
     said = f"{found[0]}: {first!r} is not a number{more * (len(found) > 1)}{_asked(first)}"
     listed = [
         f"{text!r} at {found[0]}{_more(' and in', len(found) - 1, ' more')}{_asked(text)}"
@@ -130,22 +133,23 @@ def _more(before: str, count: int, which: str) -> str:
 def _stray_remedy(count: int, texts: list[str], columns: list[str]) -> str:
     """Return the advice for ``count`` cells, whose texts may be marks of a missing value."""
     marks = [text for text in texts if not _meant(text)]
-    which = "that marks a missing value" if len(marks) == 1 else "these mark missing values"
+    which = "it marks a missing value" if len(marks) == 1 else "they mark missing values"
     without = f"to treat {'it' if count == 1 else 'them'} as missing"
-    ways = ["a number there" if count == 1 else "numbers there"]
+    ways = ["correct the cell" if count == 1 else "correct the cells"]
     if len(texts) <= LISTED:  # more are no marks
         why = which if marks else without
-        ways.append(f"<missing={literal(marks or texts)}> {'if ' * bool(marks)}{why}")
+        ways.append(f"add <missing={literal(marks or texts)}> {'if ' * bool(marks)}{why}")
     if len(columns) <= LISTED:
         some = "columns" if len(columns) > 1 else "column"
-        ways.append(f"<ignore={literal(columns)}> to leave the {some} out")
+        ways.append(f"add <ignore={literal(columns)}> to leave the {some} out")
     *first, last = ways
-    return f"Use {', '.join(first)}, or {last}" if first else f"Use {last}"
+    todo = f"{', '.join(first)}, or {last}" if first else last
+    return todo[0].upper() + todo[1:]
 
 
 def _asked(text: str) -> str:
     meant = _meant(text)
-    return f" (is {meant} meant?)" if meant else ""
+    return f" (did you mean {meant}?)" if meant else ""
 
 
 def _meant(text: str) -> str | None:

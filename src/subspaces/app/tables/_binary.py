@@ -37,7 +37,7 @@ SAMPLES = ("sample_names", "samples")
 # Bytes of memory that a byte of an unpacked sheet takes as cells and numbers.
 ROOM = 16
 WORKBOOK = "an Excel workbook"
-ADVICE = ". Save it as .xlsx, or rename it to .csv if it is text"
+ADVICE = ". Save it as .xlsx, or rename it to .csv if it is a text file"
 
 
 def read_npz(path: Path, wanted: Wanted) -> Table:
@@ -55,12 +55,13 @@ def from_arrays(
     """Return the table of the array X, with the classes in the array ``labels`` if it is there."""
     if "X" not in arrays:
         raise ValueError(
-            f"{path} has no array 'X'{offered('X', arrays)}. Save the table as X of shape (n, p)"
+            f"{path} has no array 'X'{offered('X', arrays)}. Save the table under the name X"
         )
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
-            f"{path}: 'X' has shape {X.shape} and type {X.dtype}. Use numbers of shape (n, p)"
+            f"{path}: 'X' is of type {X.dtype} and shape {X.shape}. Save a table of numbers "
+            "(samples x variables)"
         )
     for name in (wanted.labels, wanted.sample_names):
         if name is not None and name not in arrays:
@@ -76,7 +77,8 @@ def from_arrays(
             return None
         if arrays[name].shape != (count,):
             raise ValueError(
-                f"{path}: {name!r} has shape {arrays[name].shape}. Use ({count},), to match 'X'"
+                f"{path}: {name!r} has shape {arrays[name].shape}, but 'X' needs ({count},). "
+                "Save one name for each"
             )
         return as_texts(arrays[name])
 
@@ -86,7 +88,10 @@ def from_arrays(
     rows = named("row", vector(chosen, n), n, "sample")
     columns = named("column", vector(VARIABLES, p), p, "v")
     known = [name for name in arrays if name.lower() in CLASSES] if classes is None else []
-    notes = [f"{name!r} may contain the known classes, but is not read" for name in known[:1]]
+    notes = [
+        f"array {name!r} looks like known classes. To use them, set labels to {name!r}"
+        for name in known[:1]
+    ]
     return to_table(path, Sheet(data, rows, columns, classes), wanted, notes)
 
 
@@ -104,7 +109,7 @@ def read_xlsx(path: Path, wanted: Wanted) -> Table:
     rows = [[_as_text(cell) for cell in row] for row in frame.to_numpy()]
     notes: tuple[str, ...] = ()
     if len(sheets) > 1:
-        notes = (f"the first of its {len(sheets)} sheets, {sheets[0]!r}, is read",)
+        notes = (f"only {sheets[0]!r}, the first of {len(sheets)} sheets, was read",)
     return from_grid(path, tidied(path, rows, range(1, len(rows) + 1)), wanted, notes)
 
 

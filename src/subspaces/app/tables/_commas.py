@@ -80,11 +80,11 @@ class Notation:
         if cell is None or (self.point and self.comma):
             return None
         if shown is not None:
-            since = f"since {shown!r} in the same table {_shows(shown)}"
-            return f"{cell!r} is read as {self.plain(cell)}, {since}"
+            since = f"because {shown!r} in the same table {_shows(shown)}"
+            return f"{cell!r} was read as {self.plain(cell)}, {since}"
         if not any(other.lstrip("+-").isdecimal() for other in cells):
             return None
-        read = f"{cell!r} is read as {float(cell):g}"
+        read = f"{cell!r} was read as {float(cell):g}"
         return f"{read}. If points separate thousands in this table, remove them"
 
     def remedy(self, cell: str) -> str | None:
@@ -93,11 +93,10 @@ class Notation:
             return None
         if self.point and self.comma:
             begin = f"{self.comma!r} {_shows(self.comma)}, and {self.point!r} in the same table"
-            return f"{begin} {_shows(self.point)}. Use decimal points throughout"
+            return f"{begin} {_shows(self.point)}. Write all numbers with decimal points"
         return (
-            f"{cell!r} may be {cell.replace(',', '')} or {cell.replace(',', '.')}, and no "
-            "other cell shows which. Remove the comma between thousands, or use a decimal "
-            "point"
+            f"{cell!r} may mean {cell.replace(',', '')} or {cell.replace(',', '.')}. Remove "
+            "commas between thousands, and write decimals with a point"
         )
 
 

@@ -31,7 +31,7 @@ BEYOND_ASCII = re.compile(r"[^\s,;\"]*[^\x00-\x7f][^\s,;\"]*")
 def content_of(path: Path, room: int = 1) -> bytes:
     """Return the bytes of a file; raise ValueError if memory lacks ``room`` times its size."""
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a file. Use the path of a file")
+        raise ValueError(f"{path} is not a file. Check the path")
     check_room(path, path.stat().st_size * room)
     return path.read_bytes()
 
@@ -40,7 +40,7 @@ def check_room(path: Path, n_bytes: int) -> None:
     """Raise ValueError, about ``path``, if ``n_bytes`` exceed the free memory."""
     too_large = no_room(n_bytes)
     if too_large:
-        raise ValueError(f"{path} {too_large}. Use fewer rows or columns")
+        raise ValueError(f"{path} {too_large}. Save a table with fewer rows or columns")
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
     """Return the text of a file, unpacked if it ends in .gz, and notes on a guessed encoding."""
     content = _unpacked(path) if path.suffix.lower() == ".gz" else content_of(path, TEXT_ROOM)
     if not content.strip():
-        raise ValueError(f"{path} is empty. Use a table of numbers")
+        raise ValueError(f"{path} is empty. Check the file")
     encoding = next((name for name in MARKS if content.startswith(MARKS[name])), "utf-8-sig")
     if encoding == "utf-8-sig" and b"\0" in content:
         halves = (content[::2], content[1::2])
@@ -102,12 +102,12 @@ def _unpacked(path: Path) -> bytes:
             content = packed.read(most + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise ValueError(
-            f"{path} is not a complete gzip file ({error}). Unpack it to check"
+            f"{path} is not a complete gzip file ({error}). Download or compress it again"
         ) from None
     if len(content) > most:
         raise ValueError(
-            f"{path} unpacks to more than {in_words(most)}, which does not fit into memory as "
-            "a table. Use fewer rows or columns"
+            f"{path} unpacks to more than {in_words(most)}, too much for the free memory. "
+            "Save a table with fewer rows or columns"
         )
     return content
 
@@ -126,6 +126,6 @@ def _latin(path: Path, content: bytes) -> tuple[str, tuple[str, ...]]:
     if CONTROL.search(text) or found is None:
         raise ValueError(f"{path} is not a text file. {SAVE}")
     return text, (
-        f"it is not UTF-8 and is read as Latin-1 (Windows-1252), which gives "
-        f"{found.group()[:20]!r}. {SAVE} if that is wrong",
+        f"the file is not UTF-8 and was read as Latin-1, so a name is {found.group()[:20]!r}. "
+        f"{SAVE} if that is wrong",
     )

@@ -26,14 +26,14 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
         ("rows of variables", n_rows, len(cells) - 1 - n_extra),
     ):
         if said != found:
-            begin = f"{path}, line 2: it says {said} {what}, but {found} follow"
+            begin = f"{path}, line 2 says {said} {what}, but there are {found}"
             raise ValueError(f"{begin}. Is the file cut short?")
     classes = {row[0]: row[first:] for row in cells[1 : 1 + n_extra]}
     labels, body = wanted.labels, cells[1 + n_extra :]
     for name in (labels, wanted.sample_names):
         if name is not None and name not in classes:
-            known = f". Use {' or '.join(classes)}" if classes else ". Use a CLS file"
-            raise ValueError(f"{path}: there is no annotation row {name!r}{known}")
+            known = f". Choose from {', '.join(classes)}" if classes else ". Give a CLS file"
+            raise ValueError(f"{path} has no annotation row {name!r}{known}")
     names = classes.get(wanted.sample_names or "", cells[0, first:])
     sheet = Sheet(
         body[:, first:].T,
@@ -50,14 +50,15 @@ def _parts(path: Path) -> tuple[tuple[int, ...], Grid]:
     version = version.strip()
     if version not in SIZES:
         raise ValueError(
-            f"{path}, line 1: {version[:20]!r} is not a version of GCT. Use #1.2 or #1.3"
+            f"{path}, line 1: {version[:20]!r} is not a known version of GCT. It must be #1.2 "
+            "or #1.3"
         )
     counts, _, rest = rest.partition("\n")
     sizes = tuple(size for word in counts.split() if (size := as_whole(word)) is not None)
     if len(sizes) != SIZES[version] or len(sizes) != len(counts.split()):
         raise ValueError(
-            f"{path}, line 2: {counts.strip()[:40]!r} is not the size of the table. "
-            f"Use {SIZES[version]} whole numbers"
+            f"{path}, line 2: {counts.strip()[:40]!r} is not the size of a table. Write "
+            f"{SIZES[version]} whole numbers"
         )
     if not rest.strip():
         raise ValueError(f"{path} has no table after line 2. Is the file cut short?")
@@ -74,8 +75,8 @@ def read_cls(path: Path) -> tuple[str, ...]:
     lines = [line.split() for line in text_of(path)[0].splitlines() if line.strip()]
     if len(lines) != 3 or lines[1][0] == "#numeric":
         raise ValueError(
-            f"{path} is not a CLS file of classes. Use three lines: the sizes, # and the "
-            "names of the classes, one class per sample"
+            f"{path} is not a CLS file. It must have three lines: the sizes, the class names "
+            "after #, and the class of each sample"
         )
     sizes, heading, marks = lines
     names = [name for name in [heading[0].lstrip("#"), *heading[1:]] if name]
@@ -83,13 +84,14 @@ def read_cls(path: Path) -> tuple[str, ...]:
     if n_samples is None or n_classes is None:
         raise ValueError(
             f"{path}, line 1: {' '.join(sizes)!r} does not give the numbers of samples and "
-            "classes. Write 38 3 1 for 38 samples in 3 classes, say"
+            "classes. For 38 samples in 3 classes, write 38 3 1"
         )
     used = list(dict.fromkeys(marks))
     if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:
         raise ValueError(
-            f"{path}, line 1: it says {n_samples} samples of {n_classes} classes, but "
-            f"{len(names)} names and {len(marks)} samples of {len(used)} classes follow"
+            f"{path}, line 1 says {n_samples} samples and {n_classes} classes, but there are "
+            f"{len(marks)} samples, {len(used)} classes and {len(names)} names. Correct the "
+            "line"
         )
     if set(used) <= set(names):
         return tuple(marks)

@@ -53,15 +53,15 @@ def _read_apart(path: Path, target: Path, columns: list[str]) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        reason = f"reading it did not finish within {limit:.0f} seconds"
+        reason = f"reading it took longer than {limit:.0f} seconds"
     else:
         if done.returncode == 0:
             return
         said = done.stderr.strip().splitlines()
         if done.returncode == 1 and said:
             raise ValueError(said[-1])
-        reason = f"reading it ended with code {done.returncode}"
-    raise ValueError(f"{path} is not a readable H5AD file: {reason}. Is it complete?")
+        reason = f"reading it failed (exit code {done.returncode})"
+    raise ValueError(f"{path} cannot be read as H5AD: {reason}. Is the file complete?")
 
 
 def main(path: str, target: str, *columns: str) -> None:
@@ -70,7 +70,7 @@ def main(path: str, target: str, *columns: str) -> None:
         arrays = _arrays(Path(path), columns)
     except Exception as error:
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        sys.exit(said if said.startswith(path) else f"{path} is not a readable H5AD file: {said}")
+        sys.exit(said if said.startswith(path) else f"{path} cannot be read as H5AD: {said}")
     np.savez(target, **arrays)
 
 
@@ -84,7 +84,7 @@ def _arrays(path: Path, columns: Sequence[str]) -> dict[str, Any]:
     check_room(path, 2 * 8 * int(np.prod(np.asarray(shape, dtype=float))))
     read = anndata.read_h5ad(path)
     if read.X is None:
-        raise ValueError(f"{path} has no X. Put counts or expression values there")
+        raise ValueError(f"{path} has no X. Save it with the counts or expression values in X")
     for name in columns:
         if name not in read.obs:
             raise ValueError(f"{path} has no obs column {name!r}{offered(name, read.obs)}")

@@ -69,9 +69,10 @@ def doubts(table: Table, samples: str) -> list[DataWarning]:
     found = []
     if seem_swapped(table):
         fact = (
-            "{n} samples have names like genes ({names}), so samples and variables may be swapped."
+            "{n} samples have names that look like genes ({names}), so samples and variables "
+            "may be swapped."
         )
-        advice = Advice("use <samples={other!r}> if they are", "samples")
+        advice = Advice("set <samples={other!r}> if they are", "samples")
         facts = {"n": len(table.data), "other": "rows" if samples == "columns" else "columns"}
         found.append(DataWarning("swapped", fact, advice, **facts, names=table.sample_names[:3]))
     parts = (_intruders, _identifiers, _marks, _columns_of_classes, _without_class, _alike)
@@ -83,7 +84,7 @@ def _without_class(table: Table) -> Iterator[DataWarning]:
     classes = table.classes or ()
     names = [name for name, own in zip(table.sample_names, classes, strict=False) if not own]
     if names:
-        fact = "{n:#sample has|samples have} no class, so comparisons leave {names:'} out."
+        fact = "{n:#sample has|samples have} no class: {names:'}. Comparisons leave them out."
         yield DataWarning("no_class", fact, n=len(names), names=names)
 
 
@@ -94,7 +95,7 @@ def _alike(table: Table) -> Iterator[DataWarning]:
         other = first.setdefault("".join(name.lower().split()), name)
         if other != name:
             fact = "The classes {one!r} and {other!r} differ only in capitals or spaces."
-            merge = Advice("use one spelling in the file if they are the same")
+            merge = Advice("correct the spelling in the file if they are the same")
             yield DataWarning("like_classes", fact, merge, one=other, other=name)
 
 
@@ -113,7 +114,7 @@ def _columns_of_classes(table: Table) -> Iterator[DataWarning]:
         alone = levels <= MOST_CLASSES and not any(_is_whole(table, i) for i in range(p) if i != j)
         if j in named or alone:
             fact = "Variable {name!r} looks like a column of known classes."
-            advice = Advice("use <labels={name!r}> if it is", "labels")
+            advice = Advice("set <labels={name!r}> if it is", "labels")
             name = table.variable_names[j]
             yield DataWarning("classes_as_variable", fact, advice, name=name)
             return
@@ -125,17 +126,17 @@ def _is_whole(table: Table, j: int) -> bool:
 
 def _intruders(table: Table) -> Iterator[DataWarning]:
     """Yield warnings on samples that seem to be annotation or totals."""
-    leave_out = Advice("use <ignore={names!r}> to leave it out", "ignore")
+    leave_out = Advice("add <ignore={names!r}> to leave it out", "ignore")
     for name in table.sample_names:
         if name.lower() in ANNOTATION:
-            fact = "Sample {name!r} is named like a column of gene annotation."
+            fact = "Sample {name!r} looks like gene annotation, not a sample."
             yield DataWarning("annotation", fact, leave_out, name=name, names=[name])
     last, others = table.data[-1], table.data[:-1]
     total = others.sum(axis=0)
     for values, what in ((total, "sum"), (total / max(len(others), 1), "mean")):
         if len(others) > 1 and last.any() and np.allclose(last, values, rtol=1e-6, atol=0):
             name = table.sample_names[-1]
-            fact = "The last sample, {name!r}, is the {what} of all others."
+            fact = "The last sample, {name!r}, is just the {what} of all others."
             yield DataWarning("totals", fact, leave_out, name=name, names=[name], what=what)
             break
 
@@ -155,9 +156,9 @@ def _identifiers(table: Table) -> Iterator[DataWarning]:
     if names and p > 1:
         yield DataWarning(
             "identifiers",
-            "{n:#variable seems|variables seem} to number the samples: {names}.",
-            Advice("use <ignore={names!r}>", "ignore"),
-            Advice("<sample_names={names[0]!r}> to use them as sample names", "sample_names"),
+            "{n:#variable looks|variables look} like sample numbers: {names}.",
+            Advice("add <ignore={names!r}> to leave them out", "ignore"),
+            Advice("set <sample_names={names[0]!r}> if they name the samples", "sample_names"),
             n=len(names),
             names=names,
         )
@@ -177,8 +178,8 @@ def _marks(table: Table) -> Iterator[DataWarning]:
                     found.setdefault(f"{mark:g}", []).append(table.variable_names[j])
     if found:
         names = list(dict.fromkeys(chain.from_iterable(found.values())))
-        fact = "{marks} lies far from all other values in {n:#variable} ({names})."
-        advice = Advice("use <missing={marks!r}> if that marks missing values", "missing")
+        fact = "{marks} is far from all other values in {n:#variable} ({names})."
+        advice = Advice("add <missing={marks!r}> if that marks missing values", "missing")
         yield DataWarning("marks", fact, advice, marks=list(found), n=len(names), names=names)
 
 

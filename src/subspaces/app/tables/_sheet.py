@@ -146,7 +146,7 @@ def _taken(path: Path, sheet: Sheet, name: str) -> tuple[Sheet, Texts]:
     if name not in names:
         side, other = ("column", "row") if sheet.variables.kind == "column" else ("row", "column")
         if name in sheet.samples.names:
-            fact = "{path} has {name!r} as a {other}, so its samples are in {side}s."
+            fact = "{path}: {name!r} is a {other}, so the samples seem to be in the {side}s."
             facts = {"path": path, "name": name, "side": side, "other": other}
             raise ParameterError("samples", fact, use("samples", f"{side}s"), **facts)
         raise ValueError(f"{path} has no {side} {name!r}{offered(name, names)}")
@@ -161,7 +161,7 @@ def offered(wanted: str, names: Iterable[object]) -> str:
     alike = [name for name in known if name.lower() == wanted.lower()]
     near = alike or get_close_matches(wanted, known, n=1)
     if near:
-        return f". Use {near[0]!r}"
+        return f". Did you mean {near[0]!r}?"
     first = [name if name.isprintable() else repr(name) for name in known[:5]]
     shown = ", ".join(first) + (", ..." if len(known) > 5 else "")
-    return f". It has {shown or 'none'}"
+    return f". It has {shown}" if shown else ""

@@ -46,8 +46,8 @@ def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[str] = ()
     if len(empty) and not wanted.drop_empty:
         raise ParameterError(
             "drop_empty",
-            "{path}, {place}: {n:#sample has|samples have} no value ({names:'}).",
-            Advice("use <drop_empty=True> to leave them out", "drop_empty", True),
+            "{path}, {place}: {n:#sample has|samples have} no values ({names:'}).",
+            Advice("add <drop_empty=True> to leave them out", "drop_empty", True),
             path=path,
             place=sheet.samples.place(empty[0]),
             n=len(empty),
@@ -78,8 +78,8 @@ def _asked_for(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, tuple[s
         is_turned = sheet.samples.among(wanted.variables).any()
         raise ParameterError(
             "variables",
-            "{path} has none of the variables that are needed ({first}, ...).",
-            use("samples", other) if is_turned else Advice("use a table with these columns"),
+            "{path} has none of the variables of the model ({first}, ...).",
+            use("samples", other) if is_turned else Advice("choose a table with these columns"),
             path=path,
             first=first,
         )
@@ -94,16 +94,16 @@ def _check(path: Path, sheet: Sheet, data: Array) -> None:
     """Raise ValueError if the table is empty, or its names, classes or numbers are no good."""
     if 0 in data.shape:
         missing = "samples" if len(data) == 0 else "variables"
-        raise ValueError(f"{path} has no {missing}. Use a table of at least one row and one column")
+        raise ValueError(f"{path} has no {missing}. Check that the table is complete")
     _check_names(path, sheet.samples, "sample")
     _check_names(path, sheet.variables, "variable")
     _check_classes(path, sheet)
     infinite = np.argwhere(np.isinf(data))
     if len(infinite):
-        more = f" (one of {len(infinite)} such cells)" if len(infinite) > 1 else ""
+        more = f" (and {len(infinite) - 1} more)" if len(infinite) > 1 else ""
         raise ValueError(
-            f"{path}, {sheet.place(*infinite[0])}: an infinite number{more}. Use a finite one, or "
-            "leave the cell empty if the value is not known"
+            f"{path}, {sheet.place(*infinite[0])}: the value is infinite{more}. Correct it, "
+            "or leave the cell empty if the value is missing"
         )
 
 
@@ -114,7 +114,7 @@ def _check_names(path: Path, side: Side, what: str) -> None:
             raise ValueError(f"{path}, {side.place(i)}: the {what} has no name. Give it one")
         if first.setdefault(name, i) != i:
             raise ValueError(
-                f"{path}, {side.place(i)}: the {what} name {name!r} is already used at "
+                f"{path}, {side.place(i)}: the {what} name {name!r} is also at "
                 f"{side.place(first[name])}. Rename or remove one of them"
             )
 
@@ -123,7 +123,7 @@ def _check_classes(path: Path, sheet: Sheet) -> None:
     classes = () if sheet.classes is None else sheet.classes
     without = [i for i, name in enumerate(classes) if not name]
     if len(without) == len(sheet.cells):
-        fact = "{path}: no sample has a class. Use another column, or leave out <labels>."
+        fact = "{path}: the column of classes is empty. Choose another one, or leave out <labels>."
         raise ParameterError("labels", fact, path=path)
     totals = [i for i in without if sheet.samples.names[i].lower() in TOTALS]
     if totals:
@@ -131,7 +131,7 @@ def _check_classes(path: Path, sheet: Sheet) -> None:
         raise ParameterError(
             "ignore",
             "{path}, {place}: {names[0]!r} has no class and looks like a row of totals.",
-            Advice("use <ignore={names!r}> to leave such rows out", "ignore"),
+            Advice("add <ignore={names!r}> to leave it out", "ignore"),
             path=path,
             place=sheet.samples.place(totals[0]),
             names=names,
@@ -203,7 +203,7 @@ def _without_units(cells: Texts, values: Array, names: Texts) -> tuple[Texts, li
             marks.append(f"{names[j]} ({read[0]})")
             cells[:, j] = read[1]
             values.reshape(n, p)[:, j] = _floats(read[1])
-    return cells, [f"read as numbers: {', '.join(marks)}"] if marks else []
+    return cells, [f"text was read as numbers: {', '.join(marks)}"] if marks else []
 
 
 def _read(cells: Texts, values: Array) -> tuple[Mask, Notation, list[str]]:
@@ -237,8 +237,8 @@ def _without_text(sheet: Sheet, data: Array, is_text: Mask) -> tuple[tuple[Mask,
         samples = is_text.sum(axis=1) <= is_number.sum(axis=1)
     variables: Mask = is_text[samples].sum(axis=0) <= is_number[samples].sum(axis=0)
     names = [*sheet.samples.names[~samples], *sheet.variables.names[~variables]]
-    are = "column of text is" if len(names) == 1 else "columns of text are"
-    return (samples, variables), [f"{len(names)} {are} left out: {listed(names)}"] * bool(names)
+    columns = "column of text" if len(names) == 1 else "columns of text"
+    return (samples, variables), [f"left out {len(names)} {columns}: {listed(names)}"] * bool(names)
 
 
 def _floats(cells: Texts) -> Array:

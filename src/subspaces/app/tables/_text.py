@@ -87,7 +87,7 @@ def tidied(path: Path, rows: list[list[str]], lines: Sequence[int]) -> Grid:
     """
     full = [i for i, row in enumerate(rows) if any(row)]
     if not full:
-        raise ValueError(f"{path} has no cells. Use a table of numbers")
+        raise ValueError(f"{path} is empty. Check the file")
     titles = _titles([rows[i] for i in full[:TITLES]])
     left_out, full = [lines[i] for i in full[:titles]], full[titles:]
     rows, lines = [rows[i] for i in full], [lines[i] for i in full]
@@ -101,16 +101,16 @@ def tidied(path: Path, rows: list[list[str]], lines: Sequence[int]) -> Grid:
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
             raise ValueError(
-                f"{path}, line {line}: {len(row)} cell{'s' * (len(row) > 1)}, but line "
-                f"{lines[0]} has {width}. Use the same number in every line, and remove what "
-                "is not part of the table"
+                f"{path}, line {line}: this line has {len(row)} cell{'s' * (len(row) > 1)}, "
+                f"but line {lines[0]} has {width}. Correct it, or remove lines that are not "
+                "part of the table"
             )
     notes: tuple[str, ...] = ()
     if len(left_out) == 1:
-        notes = (f"line {left_out[0]} above the table is left out",)
+        notes = (f"skipped line {left_out[0]} above the table",)
     elif left_out:
         both = f"lines {left_out[0]} to {left_out[-1]}"
-        notes = (f"{both} above the table are left out",)
+        notes = (f"skipped {both} above the table",)
     return Grid(np.array(rows, dtype=object), lines, left + 1, notes)
 
 
@@ -122,24 +122,24 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
     cells, lines = unmarked(grid.cells, wanted), np.array(grid.lines)
     if _are_groups(cells[0], cells[1:]):
         cells, lines = np.vstack([_with_groups(cells[0], cells[1]), cells[2:]]), lines[1:]
-        both = f"lines {grid.lines[0]} and {lines[0]} are read as one header"
+        both = f"lines {grid.lines[0]} and {lines[0]} were read as one header"
         notes = (*notes, f"{both}, with names such as {cells[0, -1]!r}")
     is_header = _is_header(cells[0], cells[1:])
     header = cells[0] if is_header or _may_be_header(cells[0], cells[1:]) else None
     if header is not None and not is_header:
-        line = f"line {lines[0]} is read as the header, though it contains numbers"
-        notes = (*notes, f"{line}. If they are values, add a line of names above it")
+        line = f"line {lines[0]} was read as the header, although it has numbers"
+        notes = (*notes, f"{line}. If these are values, add a line of names above it")
     if header is not None:
         cells, lines = cells[1:], lines[1:]
     if not len(cells):
-        raise ValueError(f"{path} has a header line and nothing below. Add lines of numbers")
+        raise ValueError(f"{path} has only a header line. Is the file complete?")
     start = 0  # the names are in the first column that is left
     while header is not None and start < len(header) - 1 and header[start] in wanted.ignore:
         start += 1
     top = None if header is None else header[start]
     has_names = starts_with_names(top, cells[:, start:], wanted)
     if top == "" and wanted.sample_names is not None and not has_names:
-        notes = (*notes, f"column {grid.first_column + start}, which has no heading, is left out")
+        notes = (*notes, f"skipped column {grid.first_column + start}, which has no name")
         start += 1
     first = start + has_names
     prefixes = ("v", "sample") if wanted.samples_in_columns else ("sample", "v")

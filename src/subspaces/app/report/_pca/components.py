@@ -8,6 +8,7 @@ from subspaces.app.report._names import escape, number
 from subspaces.app.report._pca import figures
 from subspaces.app.report._pca.draft import PCADraft, name_of
 from subspaces.app.report._pca.findings import PCAFindings
+from subspaces.messages import in_a_row
 from subspaces.pca.verdict import AxisKind
 
 # How many variables a row of the table of components names, on each side.
@@ -15,9 +16,12 @@ NAMED_VARIABLES = 4
 # Variables whose loading is below this share of the strongest say little about a component.
 FAINT = 0.25
 
+INTERVALS = (
+    "Each line is an interval that holds the true loading in 95 of 100 tables. A pale bar may be 0."
+)
 BARS = (
-    "Each bar is the strength of a direction. The dotted line is the strongest that noise alone "
-    "gives. "
+    "Each bar is the strength of a direction. The dotted line is the strongest that noise "
+    "alone reaches. "
 )
 # What the bars mean, by the kind of the noise.
 HOW = {
@@ -26,10 +30,13 @@ HOW = {
     "with different amounts of noise.",
     "unequal_samples": f"{BARS}What rises above the dotted line is a component. The samples have "
     "different amounts of noise, so each was first divided by its own.",
-    "heavy": f"{BARS}A few values lie far out here, and one sample can lift a bar by itself. So a "
-    "component has to stay above the dotted line without the sample that it rests on most.",
-    "correlated": "The dotted line assumes uncorrelated noise, so it says little here.",
-    "none": "The table has no noise: every sample is made of the same few components, exactly.",
+    "heavy": (
+        f"{BARS}A few values lie far out, and one sample can lift a bar by itself. So a "
+        "component must stay above the dotted line without the sample it depends on most."
+    ),
+    "correlated": "The dotted line assumes uncorrelated noise, so it means little here.",
+    "none": "The table has no noise: a few components describe every sample exactly.",
+    "unknown": "The table is too small to compare a component with noise.",
 }
 
 
@@ -37,7 +44,7 @@ def components(draft: PCADraft) -> str:
     """Return the HTML of "How many components": strength, prediction, and a table of both."""
     found = draft.found
     known = found.components
-    if known.noise == "none":
+    if known.noise in ("none", "unknown"):
         left = draft.figure("strength", figures.variance(found), "Variance along each component")
     else:
         label = "Strength of each component compared with noise"
@@ -48,7 +55,7 @@ def components(draft: PCADraft) -> str:
         "Error of a left-out value by the number of components",
     )
     caption = (
-        "Values are left out one by one, and predicted from the rest. The ring marks the best."
+        "We leave out each value and predict it from the rest. The ring marks the best number."
     )
     return (
         f"<p>{HOW[known.noise]}{_on_the_break(found)}</p>"
@@ -63,8 +70,8 @@ def _on_the_break(found: PCAFindings) -> str:
     if found.components.noise != "correlated":
         return ""
     if found.components.n_components == 0:
-        return " The bars fall off without a break, so there is no number to find."
-    return " The number is where the bars fall off suddenly."
+        return " The bars fall without a sudden drop, so the number is unclear."
+    return " The number is where the bars drop suddenly."
 
 
 def _table_of_axes(found: PCAFindings) -> str:
@@ -83,11 +90,19 @@ def _table_of_axes(found: PCAFindings) -> str:
                 _strength(known.ratio_without[r]),
             ]
         )
-    heads = ["No.", "What it is", "Variance", "Together", "Strength", "Rests most on", "Without it"]
+    heads = [
+        "No.",
+        "What it is",
+        "Variance",
+        "Together",
+        "Strength",
+        "Depends most on",
+        "Without it",
+    ]
     heads = heads if held else [head for head in heads if head != "Together"]
     caption = (
-        "Each direction that was looked at. Strength: 1 is what noise reaches. Rests most on: the "
-        "sample whose absence weakens it most, and its strength without it."
+        "All directions we looked at. Strength: noise reaches 1. Depends most on: the sample "
+        "without which it is weakest, and its strength without it."
     )
     return _tables.simple(caption, heads, rows)
 
@@ -113,7 +128,7 @@ def _status(found: PCAFindings, r: int) -> str:
     kind = found.components.kinds[r]
     if kind != AxisKind.COMPONENT:
         return escape(kind)
-    alone = ", by one sample alone" if found.components.alone[r] else ""
+    alone = ", due to one sample" if found.components.alone[r] else ""
     return f"{_tables.swatch(0)}{kind}{alone}"
 
 
@@ -125,13 +140,29 @@ def variables(draft: PCADraft) -> str:
     label = "Loadings of the variables that make the components"
     p = len(found.variable_names)
     caption = (
-        "A loading says how much of a component a variable makes up. Variables of one colour "
-        "rise together, those of the other fall. Which of the two is up is arbitrary."
+        "A loading shows how much a variable contributes to a component. Variables of one "
+        "colour rise together while the others fall. The sign is arbitrary."
     )
     if p > STRONGEST:
-        caption = f"The strongest {STRONGEST} of {p:,}, of each component in turn. {caption}"
+        caption = f"The {STRONGEST} strongest of {p:,} variables. {caption}"
+    if found.intervals is not None and found.n_shown <= figures.MOST_PANELS:
+        caption = f"{INTERVALS} {caption.replace('of one colour', 'on one side')}"
     figure = draft.figure("loadings", figures.loadings(found), label, caption)
-    return f"{_in_words(found)}{figure}<h3>Look up a variable</h3>{_table_of_variables(found)}"
+    words, lookup = f"{_in_words(found)}{_on_mixed(found)}", _table_of_variables(found)
+    return f"{words}{figure}<h3>Look up a variable</h3>{lookup}"
+
+
+def _on_mixed(found: PCAFindings) -> str:
+    """Return a sentence on components whose axes may have turned into each other."""
+    mixed = [r + 1 for r in found.mixed]
+    if not mixed:
+        return ""
+    one = len(mixed) == 1
+    which = f"Component {mixed[0]} has" if one else f"Components {in_a_row(mixed)} have"
+    return (
+        f"<p>{which} nearly as much variance as a neighbour. Other samples could give other "
+        "variables here, and the intervals are too narrow.</p>"
+    )
 
 
 def _in_words(found: PCAFindings) -> str:
@@ -139,7 +170,7 @@ def _in_words(found: PCAFindings) -> str:
     for r in range(found.n_shown):
         ups, downs = (_strong(found, r, sign) for sign in (1, -1))
         rows.append([str(r + 1), ups, downs])
-    caption = "What goes up along each component, and what goes down, the strongest first."
+    caption = "Variables that rise and fall along each component, the strongest first."
     return _tables.simple(caption, ["Component", "Up", "Down"], rows, kind="whole words")
 
 
@@ -171,7 +202,7 @@ def _table_of_variables(found: PCAFindings) -> str:
     caption = f"All {p:,} variables"
     if len(rows) < p:
         caption = f"The {len(rows):,} strongest of {p:,} variables"
-    caption += ". Strength: share of what the components hold."
+    caption += ". Strength: share of the variance along the components."
     heads = ["Variable", "Strength", *(f"Component {r + 1}" for r in range(shown))]
     return _tables.lookup("variable", caption, heads, rows, {})
 
@@ -179,22 +210,23 @@ def _table_of_variables(found: PCAFindings) -> str:
 def alone(draft: PCADraft) -> str | None:
     """Return the HTML of "What rests on one sample"; None if no component can be tested for it."""
     found, known = draft.found, draft.found.components
-    if known.n_components == 0 or known.noise in ("none", "correlated"):
+    if known.n_components == 0 or known.noise in ("none", "correlated", "unknown"):
         return None
     if found.alone:
         words = " ".join(
-            f"Component {r + 1} is there because of {name_of(found, known.rests_on[r])} alone: "
-            "without it noise reaches as far."
+            f"Component {r + 1} only exists because of {name_of(found, known.rests_on[r])}. "
+            "Without it, the component is as weak as noise."
             for r in found.alone
         )
-        words += " Check the sample, and look again without it before you believe in the component."
+        words += " Check the sample, and repeat the PCA without it before you trust the component."
     else:
         words = (
-            "None does: whichever sample is left out, every component stays stronger than noise."
+            "Nothing does: every component stays stronger than noise whichever sample you "
+            "leave out."
         )
     caption = (
-        "Full marks: the strength of each component. Rings: its strength without the sample that "
-        "it rests on most. Above the dotted line it is stronger than noise."
+        "Full marks show the strength of each component. Rings show it without the sample it "
+        "depends on most. Above the dotted line it is stronger than noise."
     )
     label = "Strength of each component with all samples and without one"
     return (

@@ -26,6 +26,6 @@ def note_on_thinning(found: PCAFindings) -> str:
     if shown == len(found.scores):
         return ""
     return (
-        f" Drawn are {shown:,} of {len(found.scores):,} samples, at random, the most influential "
-        "and those that belong least among them."
+        f" The plot shows {shown:,} of {len(found.scores):,} samples, chosen at random, and "
+        "always the most influential ones and those that belong least."
     )

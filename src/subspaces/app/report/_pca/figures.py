@@ -14,9 +14,16 @@ from subspaces.app.report._canvas import (
     narrow,
     whole_numbers,
 )
-from subspaces.app.report._figures import STRONGEST, curve, loadings_chart
+from subspaces.app.report._figures import (
+    PALE,
+    STRONGEST,
+    bars,
+    curve,
+    figure_of_list,
+    loadings_chart,
+)
 from subspaces.app.report._names import number, plotly_text, short_label
-from subspaces.app.report._pca.findings import PCAFindings
+from subspaces.app.report._pca.findings import LEVEL, PCAFindings
 from subspaces.app.report._pca.labels import LONGEST
 
 GREY = "#8e98a4"
@@ -24,6 +31,8 @@ RING = {"size": 14, "symbol": "circle-open", "color": COLOURS[4], "line": {"widt
 DOTTED = {"dash": "dot", "width": 1.5, "color": "#888888"}
 # Of the figures that stand side by side.
 HEIGHT = 360
+# How many components have a panel each in the figure of loadings.
+MOST_PANELS = 3
 STRENGTH = "strength (noise reaches 1)"
 # Axes whose error is so many times that of none would leave no room for the others.
 BLOWN_UP = 5.0
@@ -47,7 +56,7 @@ def over_the_noise(found: PCAFindings) -> Any:
         look = {"marker": {"color": shade}, "name": name, "text": text}
         traces.append({**bars, **look, "x": numbers[part], "y": narrow(ratio[part] - floor)})
     ring = {"type": "scatter", "mode": "markers", "marker": RING, "hoverinfo": "skip"}
-    ring |= {"name": "without the sample it rests on"}
+    ring |= {"name": "without the sample it depends on"}
     if fall.any():
         traces.append({**ring, "x": numbers[fall], "y": narrow(without[fall])})
     top = float(ratio.max()) * 1.35
@@ -98,10 +107,44 @@ def left_out_cells(found: PCAFindings) -> Any:
 
 
 def loadings(found: PCAFindings) -> Any:
-    """Return a figure of the 15 variables that make the components: bars, or a heat map."""
+    """Return a figure of the 15 variables that make the components: bars, or a heat map.
+
+    Up to three components whose intervals are known have a panel of bars each.
+    """
     places = strongest_of_all(found)
     names = [found.variable_names[j] for j in places]
+    if found.intervals is not None and found.n_shown <= MOST_PANELS:
+        return _panels(found, places, names)
     return loadings_chart(names, found.loadings[places], COLOURS[0], axis="component")
+
+
+def _panels(found: PCAFindings, places: Indices, names: list[str]) -> Any:
+    """Return a figure of loadings with intervals, side by side; those that may be 0 are pale."""
+    assert found.intervals is not None
+    low, high, p_value = (table[places] for table in found.intervals)
+    values, count = found.loadings[places], found.n_shown
+    edge = 1.05 * float(max(-low.min(), high.max()))
+    traces, axes = [], {}
+    for r in range(count):
+        words = [
+            f"{plotly_text(name)}: {values[j, r]:.2f} ({low[j, r]:.2f} to {high[j, r]:.2f})"
+            for j, name in enumerate(names)
+        ]
+        drawn = bars(narrow(values[:, r]), COLOURS[0], words, TEXT_ALONE)
+        drawn["marker"]["opacity"] = np.where(p_value[:, r] < 1.0 - LEVEL, 1.0, PALE)
+        drawn["error_x"] = {
+            "type": "data", "symmetric": False, "thickness": 1.5, "width": 0, "color": GREY,
+            "array": narrow(high[:, r] - values[:, r]),
+            "arrayminus": narrow(values[:, r] - low[:, r]),
+        }  # fmt: skip
+        number = "" if r == 0 else str(r + 1)
+        traces.append({**drawn, "xaxis": f"x{number}"})
+        axes[f"xaxis{number}"] = {
+            "title": {"text": f"PC{r + 1}" if count > 1 else "loading"},
+            "domain": [r / count, (r + 0.92) / count], "range": [-edge, edge], "nticks": 5,
+        }  # fmt: skip
+    ticks = [short_label(name) for name in names]
+    return figure_of_list(traces, ticks, bargap=0.35, **axes)
 
 
 def strongest_of_all(found: PCAFindings) -> Indices:
@@ -162,9 +205,9 @@ def _told_of_axis(found: PCAFindings, r: int) -> str:
     sample = plotly_text(found.sample_names[known.rests_on[r]])
     kind = "component" if r < known.n_components else "axis"
     return (
-        f"<b>{kind} {r + 1}</b><br>{100 * known.explained[r]:.3g} % of the variance<br>"
-        f"{number(known.ratio[r])} times what noise reaches<br>"
-        f"rests most on {sample}: {number(known.ratio_without[r])} without it"
+        f"<b>{kind} {r + 1}</b><br>{100 * known.explained[r]:.3g} % of the "
+        f"variance<br>{number(known.ratio[r])} times what noise reaches<br>depends most on "
+        f"{sample}: {number(known.ratio_without[r])} without it"
     )
 
 

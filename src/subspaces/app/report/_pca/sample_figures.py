@@ -38,7 +38,7 @@ def score_pair(found: PCAFindings, first: int, second: int) -> Any:
 
 def scores_and_distance(found: PCAFindings) -> Any:
     """Return a figure of the samples on the only component, against their distance from it."""
-    distance = np.sqrt(found.outliers.q)
+    distance = np.sqrt(found.outliers.error)
     titles = {"xtitle": _axis_title(found, 0), "ytitle": "distance from the component"}
     return _of_samples(found, found.scores[:, 0], distance, **titles)
 
@@ -63,17 +63,17 @@ def drivers(found: PCAFindings) -> Any:
 
 
 def belonging(found: PCAFindings) -> Any:
-    """Return a figure of the roots of T2 and Q, both left out, with limits, outliers named.
+    """Return a figure of the roots of T2 and Q, with limits, outliers named.
 
     These are distances. Without components, that of Q is drawn against the place of the sample in
     the table.
     """
     known, rows = found.outliers, drawn(found)
-    upright = narrow(np.sqrt(_positive(known.q_left_out)))
+    upright = narrow(np.sqrt(_positive(known.q)))
     flat = found.n_shown == 0
     places = np.arange(1, len(upright) + 1)
-    across = narrow(places if flat else np.sqrt(_positive(known.t2_left_out)))
-    out = np.isin(np.arange(len(upright)), known.outliers)
+    across = narrow(places if flat else np.sqrt(_positive(known.t2)))
+    out = known.is_outlier
     traces = []
     for name, k, part in (
         ("belongs", 0, rows[~out[rows]]),
@@ -81,7 +81,7 @@ def belonging(found: PCAFindings) -> Any:
     ):
         text = [told_of(found, int(i)) for i in part]
         traces.append(dots(k, text, x=across[part], y=upright[part], name=name))
-    limits = [np.sqrt(each) for each in (known.t2_left_out_limit, known.q_left_out_limit)]
+    limits = [np.sqrt(each) for each in (known.t2_limit, known.q_limit)]
     scales = [
         {**distance_scale(np.append(each[rows], limit), each[rows]), **_including(limit)}
         for each, limit in zip((across, upright), limits, strict=True)
@@ -117,7 +117,7 @@ def told_of(found: PCAFindings, i: int) -> str:
     lines = [f"<b>{plotly_text(found.sample_names[i])}</b>"]
     if found.classes is not None:
         lines.append(f"class {plotly_text(found.classes[i])}")
-    if (found.outliers.outliers == i).any():
+    if found.outliers.is_outlier[i]:
         where = "off the components" if found.is_off(i) else "far out within the components"
         lines.append(f"does not belong: {where}")
     lines.append(f"influence {number(found.influence[i])}")

@@ -20,10 +20,10 @@ def scores(draft: PCADraft) -> str:
     """Return the HTML of "The samples on the components": a figure, with a button for each pair."""
     found = draft.found
     if found.n_shown == 0:
-        as_noise = "" if found.components.noise == "correlated" else ", and take it for noise"
+        as_noise = "" if found.components.noise == "correlated" else ", as noise"
         return (
-            "<p>There is no component to draw the samples on. Ask for two components to see "
-            f"them anyway{as_noise}.</p>"
+            "<p>There is no component to draw the samples on. Set two components to see them "
+            f"anyway{as_noise}.</p>"
         )
     colours = "" if found.classes is None else " Colours and symbols are the known classes."
     rings = " Rings are samples that do not belong." if len(found.outliers.outliers) else ""
@@ -69,21 +69,21 @@ def drivers(draft: PCADraft) -> str:
     turning = found.highest_leverage[:NAMED]
     alone = int(np.count_nonzero(~np.isfinite(found.influence)))
     caption = (
-        "To the right: samples that claim much of the components for themselves, 0 to "
-        f"{found.n_shown} (leverage). Upwards: samples whose prediction by all others changes most "
-        f"as they move (influence).{note_on_thinning(found)}"
+        "To the right: samples that pull the components towards themselves (leverage, 0 to "
+        f"{found.n_shown}). Upwards: samples on which the predictions depend most "
+        f"(influence).{note_on_thinning(found)}"
     )
     if alone:
         caption += (
-            f" {count(alone, 'sample')} alone along a component: influence without bound, not "
-            "drawn."
+            f" {count(alone, 'sample')} alone along a component, so the influence is infinite "
+            "and not drawn."
         )
     label = "Influence of each sample against its leverage"
     figure = draft.figure("influence", sample_figures.drivers(found), label, caption)
     return (
-        f"<p>The most influential: {named(found.sample_names, order)}. They weigh most in how "
-        "well the components predict. The highest leverage: "
-        f"{named(found.sample_names, turning)}. They turn the components towards themselves. "
+        f"<p>The most influential: {named(found.sample_names, order)}. The predictions depend "
+        "on them most. Those with the highest leverage: "
+        f"{named(found.sample_names, turning)}. They pull the components towards themselves. "
         f"Check both kinds first.</p>{figure}"
     )
 
@@ -93,17 +93,16 @@ def outliers(draft: PCADraft) -> str:
     found, known = draft.found, draft.found.outliers
     share = f"{100 * known.level:.3g} %"
     caption = (
-        "Each sample is judged by the PCA of all others, which it has not bent towards itself. "
-        "Drawn are distances, the square roots of those in the table. "
-        f"Dotted lines are limits that {share} of the samples exceed by chance, so a few beyond "
-        f"them are nothing special.{note_on_thinning(found)}"
+        "Each sample is compared with the PCA of all other samples. The plot shows distances, "
+        f"the square roots of those in the table. In {share} of tables without outliers some "
+        f"sample lies beyond a dotted line.{note_on_thinning(found)}"
     )
     if found.n_shown:
         words = (
-            "To the right: far out, but made of the same components, as an extreme case is. "
-            "Upwards: off the components, as something of another kind is, or a mistake."
+            "To the right: extreme samples that still follow the components. Upwards: samples "
+            "of another kind, or mistakes."
         )
-        groups = " If the samples fall into groups, being far out says little."
+        groups = " If the samples form groups, being far out means little."
         words += groups
     else:
         words = "Upwards: farther from the mean."
@@ -128,8 +127,8 @@ def _table_of_samples(found: PCAFindings) -> str:
         caption += "influential."
     caption += " Far out: within the components (T2)." if found.n_shown else ""
     caption += (
-        f" Off: squared distance from {'them' if found.n_shown else 'the mean'} (Q). Chance: how "
-        "often a sample that belongs is as far."
+        f" Off: squared distance from {'them' if found.n_shown else 'the mean'} (Q). Chance: "
+        "how often a normal sample is this far."
     )
     classes = {name: name for name in sorted(set(groups))}
     return _tables.lookup("sample", caption, ["Sample", *columns], rows, classes, "Class")
@@ -144,8 +143,8 @@ def _columns(found: PCAFindings) -> dict[str, Callable[[int], str]]:
         columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
     columns["Belongs"] = lambda i: f"<td>{'no' if i in out else 'yes'}</td>"
     if found.n_shown:
-        columns["Far out"] = lambda i: _tables.number_cell(known.t2_left_out[i])
-    columns["Off"] = lambda i: _tables.number_cell(known.q_left_out[i])
+        columns["Far out"] = lambda i: _tables.number_cell(known.t2[i])
+    columns["Off"] = lambda i: _tables.number_cell(known.q[i])
     columns["Chance"] = lambda i: _tables.number_cell(chance[i])
     columns["Influence"] = lambda i: _tables.number_cell(found.influence[i])
     if found.n_shown:

@@ -8,8 +8,8 @@ from subspaces.app.report._summary import list_of_warnings, tile, tile_of_warnin
 from subspaces.messages import percent
 
 MEANING = (
-    "A component is a direction along which variables change together. Noise makes such "
-    "directions, too. We only count those that are stronger than noise alone."
+    "A component is a direction along which variables change together. Noise also makes such "
+    "directions. We only count those that are stronger than noise."
 )
 
 
@@ -39,9 +39,9 @@ def missing(draft: PCADraft) -> str | None:
     """Return the HTML of "What is missing"; None if nothing is."""
     found = draft.found
     done = (
-        "The PCA was fitted to the values that are there, and samples are drawn where these "
-        "place them. If a sample is left out, the axes stay those of all samples, and its "
-        "distances are approximate."
+        "The PCA was fitted to the values that are there, and places samples by them. "
+        "Distances of a left-out sample are approximate, because the axes stay those of all "
+        "samples."
     )
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
 
@@ -49,12 +49,12 @@ def missing(draft: PCADraft) -> str | None:
 def _shown_as_asked(found: PCAFindings) -> str:
     """Return the sentence on how many components are shown, where that is not the number found."""
     shown, there = found.n_shown, found.components.n_components
-    number = f"Shown below {'is' if shown == 1 else 'are'} {count(shown, 'component')}, as asked"
+    number = f"The page shows {count(shown, 'component')}, as you asked"
     if found.components.noise == "correlated" or shown < there:
         return f"{number}."
-    told = "none of them stands" if there == 0 else "only the first stands"
-    told = f"only the first {there} stand" if there > 1 else told
-    return f"{number}; {told} out of the noise."
+    told = "none of them is stronger" if there == 0 else "only the first is stronger"
+    told = f"only the first {there} are stronger" if there > 1 else told
+    return f"{number}, but {told} than noise."
 
 
 def _tiles(found: PCAFindings) -> list[tuple[str, str]]:
@@ -83,15 +83,13 @@ def _reasons(found: PCAFindings) -> list[str]:
 
 def _on_one_sample(found: PCAFindings) -> str:
     known = found.components
-    if known.n_components == 0 or known.noise in ("none", "correlated"):
+    if known.n_components == 0 or known.noise in ("none", "correlated", "unknown"):
         return ""
     if not found.alone:
-        return (
-            "No component depends on a single sample: each stays if its strongest one is left out."
-        )
+        return "No component depends on a single sample: each stays without its most important one."
     each = [
-        f"Component {r + 1} depends on one sample, {name_of(found, known.rests_on[r])}: "
-        "without it noise reaches as far."
+        f"Component {r + 1} depends on one sample, {name_of(found, known.rests_on[r])}. "
+        "Without it, the component is as weak as noise."
         for r in found.alone
     ]
     return " ".join(each)
@@ -112,6 +110,6 @@ def _on_prediction(found: PCAFindings) -> str:
     if best == there:
         return f"Values that were left out are predicted best with {_these(best)}."
     return (
-        f"Values that were left out are predicted best with {best}: weaker directions may carry "
-        "something, too."
+        f"Values that were left out are predicted best with {best}, so weaker directions may "
+        "also matter."
     )

@@ -1,0 +1,254 @@
+"""How sure a label is: probabilities shrunk by the agreement of halves, and sets of labels.
+
+A density cannot see that the partition itself is wrong. Two models of random halves of the samples
+can: they agree on the share s of the labels. If each is right with the probability a and wrong
+labels are spread evenly over the other K - 1 clusters,
+
+    s = a^2 + (1 - a)^2 / (K - 1),        so        a = (1 + sqrt((K - 1) (K s - 1))) / K.
+
+The probabilities are shrunk towards 1/K until their mean is a: ``p <- 1/K + g (p - 1/K)``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from subspaces._types import Array, Codes, Data, Indices, Mask, Seed
+from subspaces.diagnostics._trust import TRY, absent_in_a_half, for_halves
+from subspaces.estimators import PSC, KSubspaces
+from subspaces.facts import Samples, samples_of
+from subspaces.halving import SOLID, Half, learned, random_halves
+from subspaces.messages import Grade, ParameterError, Verdict
+from subspaces.metrics import owners
+from subspaces.psc.probabilities import with_largest
+from subspaces.runtime.parameters import as_count, as_real
+from subspaces.runtime.result import WithVerdict
+
+# Share of the labels on which halves agree below which the partition is in doubt. Above it the
+# probabilities of 200 random unions were off by 0.01 on average (benchmarks/calibration.py).
+IN_DOUBT = 0.7
+# Random splits behind `label_sets`: four fits to halves take about as long as two to all samples.
+SPLITS = 2
+
+
+@dataclass(frozen=True, repr=False)
+class LabelConfidence(WithVerdict):
+    """How sure the labels are, the partition itself included.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (n, n_clusters)
+        Probability of each cluster for each sample, shrunk. The largest is that of the label.
+    agreement : float
+        Share of the samples to which models of two halves give the same label, clusters matched.
+    shrinkage : float
+        How much of the difference from equal probabilities is kept, from 0 (nothing) to 1 (all).
+    conclusion : Verdict
+        The verdict as a value. Its ``grade`` is SURE if halves agree on at least 80 % of the
+        labels, DOUBTFUL from 70 %, NO below, and UNKNOWN for one cluster.
+    """
+
+    probabilities: Array
+    agreement: float
+    shrinkage: float
+    conclusion: Verdict
+
+    def shrink(self, probabilities: Array) -> Array:
+        """Shrink probabilities of other samples, such as `predict_proba` of new ones.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (m, n_clusters)
+            As the model gives them.
+
+        Returns
+        -------
+        ndarray of shape (m, n_clusters)
+            The most probable cluster of each sample stays the same.
+        """
+        return _shrunk(probabilities, self.shrinkage, probabilities.argmax(axis=1))
+
+
+def label_confidence(
+    model: PSC | KSubspaces, X: Data, n_splits: int = 2, random_state: Seed = None
+) -> LabelConfidence:
+    """Measure how sure the labels of a model are, by its densities and by the agreement of halves.
+
+    The probabilities of a model take its clusters for granted. Here models of random halves of the
+    samples label all samples, and the probabilities are shrunk as far as these models disagree.
+
+    Parameters
+    ----------
+    model : fitted PSC or KSubspaces
+        What it chose for "auto", the halves take over. They do not use weights of the samples.
+    X : array-like of shape (n, p)
+        The data of fit.
+    n_splits : int, default 2
+        Number of random splits in halves. Each takes two fits to half of the samples.
+    random_state : int, RandomState or None
+        Seed of the splits.
+
+    Returns
+    -------
+    LabelConfidence
+        ``.probabilities``, ``.agreement``, ``.shrinkage``, ``.grade`` and ``.verdict``; ``.shrink``
+        for the probabilities of new samples.
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.diagnostics import label_confidence
+    >>> planes = make_scenario("c", noise=0.02, n_features=20, random_state=0)
+    >>> model = PSC(2, n_components=2, n_init=3, random_state=0).fit(planes.data)
+    >>> found = label_confidence(model, planes.data, random_state=0)
+    >>> found.verdict
+    'Halves of the samples agree on 100 % of the labels, so you can use the probabilities.'
+    """
+    rows, labels, p = _of_fit(model, X)
+    n_splits = as_count(n_splits, "n_splits", low=1)
+    n_clusters = p.shape[1]
+    if n_clusters == 1:
+        alone = Verdict("one_cluster", "There is only one cluster, so every label is sure.")
+        return LabelConfidence(p, 1.0, 1.0, alone)
+    same = []
+    for halves in _splits(model, rows, labels, n_splits, random_state):
+        first, second = (half.labels for half in halves)
+        same.append(np.mean(second == first))
+    agreement = float(np.mean(same))
+    right = (1.0 + np.sqrt(max((n_clusters - 1) * (n_clusters * agreement - 1), 0.0))) / n_clusters
+    claimed = float(p.max(axis=1).mean()) - 1.0 / n_clusters
+    kept = float(np.clip((right - 1.0 / n_clusters) / max(claimed, np.finfo(float).tiny), 0.0, 1.0))
+    return LabelConfidence(_shrunk(p, kept, labels), agreement, kept, _verdict(agreement, n_splits))
+
+
+def label_sets(
+    model: PSC | KSubspaces, X: Data, coverage: float = 0.9, *, random_state: Seed = None
+) -> Mask:
+    """Find for each sample the clusters that cannot be excluded.
+
+    Covered is the label, after matching, that a fit to an independent half of the samples gives.
+    The bound comes from split conformal prediction: a model of one half says how improbable the
+    labels by the model of the other half are, each sample left out.
+
+    Parameters
+    ----------
+    model : fitted PSC or KSubspaces
+        What it chose for "auto", the halves take over. They do not use weights of the samples.
+    X : array-like of shape (n, p)
+        The data of fit.
+    coverage : float, default 0.9
+        Share of the samples whose set holds the label that is covered, between 0 and 1.
+    random_state : int, RandomState or None
+        Seed of the splits.
+
+    Returns
+    -------
+    ndarray of bool of shape (n, n_clusters)
+        Whether each cluster is in the set of each sample. The label always is.
+
+    References
+    ----------
+    A. N. Angelopoulos and S. Bates, "Conformal prediction: a gentle introduction", Foundations and
+    Trends in Machine Learning 16 (2023) 494-591.
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.diagnostics import label_sets
+    >>> planes = make_scenario("c", noise=0.02, n_features=20, random_state=0)
+    >>> model = PSC(2, n_components=2, n_init=3, random_state=0).fit(planes.data)
+    >>> int(label_sets(model, planes.data, random_state=0).sum(axis=1).max())
+    1
+    """
+    coverage = as_real(coverage, "coverage", low=0.0, high=1.0)
+    if not 0.0 < coverage < 1.0:
+        fact = "<coverage> must be between 0 and 1. Set it to 0.9, for example."
+        raise ParameterError("coverage", fact, value=coverage)
+    rows, labels, p = _of_fit(model, X)
+    found = np.arange(p.shape[1]) == labels[:, None]
+    if p.shape[1] == 1:
+        return found
+    improbable = []
+    for first, second in _splits(model, rows, labels, SPLITS, random_state):
+        for half, other in ((first, second), (second, first)):
+            given = other.labels[half.samples]
+            improbable.append(1.0 - half.probabilities[np.arange(len(given)), given])
+    scores, n = np.sort(np.concatenate(improbable)), len(rows)
+    place = ceil((n + 1) * coverage) / n * len(scores)
+    bound = scores[ceil(place) - 1] if place <= len(scores) else np.inf
+    return found | (1.0 - p <= bound)
+
+
+@dataclass(frozen=True)
+class MatchedHalf:
+    """The model of one half, its clusters matched with those of the model of all samples.
+
+    samples (m,): places of its members; labels (n,): that it gives to all samples; probabilities
+    (m, K): of its members, left out.
+    """
+
+    samples: Indices
+    labels: Codes
+    probabilities: Array
+
+
+def _splits(
+    model: Any, rows: Array, labels: Codes, n_splits: int, random_state: Seed
+) -> Iterator[tuple[MatchedHalf, MatchedHalf]]:
+    """Yield the models of two random halves of the rows, once per split."""
+    estimator = for_halves(model)
+    for halves in random_halves(len(rows), n_splits, check_random_state(random_state)):
+        absent = absent_in_a_half(rows, halves)
+        seen = rows[:, ~absent] if absent.any() else rows
+        first, second = (
+            _matched(learned(estimator, seen, half)[0], half, labels) for half in halves
+        )
+        yield first, second
+
+
+def _matched(found: Half, half: Indices, labels: Codes) -> MatchedHalf:
+    """Return what a half found in terms of the labels (n,) of the model of all samples."""
+    owner = owners(labels, found.labels, len(found.model.subspaces_))
+    own = Samples(found.model, found.points[half]).probabilities
+    return MatchedHalf(half, owner[found.labels], own[:, np.argsort(owner)])
+
+
+def _of_fit(model: Any, X: Data) -> tuple[Array, Codes, Array]:
+    """Return the rows of fit, their labels and their probabilities; refuse other rows."""
+    if not isinstance(model, PSC | KSubspaces):
+        fact = f"{type(model).__name__} has no subspaces. Pass a PSC."
+        raise ParameterError("model", fact)
+    check_is_fitted(model)
+    samples, labels = samples_of(model, X, min_samples=4), np.asarray(model.labels_)
+    if len(samples.rows) != len(labels):
+        raise ParameterError(
+            "X",
+            f"<X> has {len(samples.rows)} samples, but the model was fitted to {len(labels)}. "
+            "Pass the table it was fitted to.",
+        )
+    return samples.rows, labels, samples.probabilities
+
+
+def _shrunk(probabilities: Array, kept: float, labels: Codes) -> Array:
+    """Return ``1/K + g (p - 1/K)``, (n, K), in which the label stays the most probable one."""
+    equal = 1.0 / probabilities.shape[1]
+    return with_largest(equal + kept * (probabilities - equal), labels)
+
+
+def _verdict(agreement: float, n_splits: int) -> Verdict:
+    figures = {"agreement": agreement, "splits": n_splits}
+    agree = "Halves of the samples agree on {agreement:%} of the labels"
+    if agreement < IN_DOUBT:
+        doubt = f"{agree}, so the clusters themselves are doubtful."
+        return Verdict("in_doubt", doubt, figures, TRY, grade=Grade.NO)
+    if agreement < SOLID:
+        part = f"{agree}. A probability may be off by 0.1."
+        return Verdict("in_part", part, figures, grade=Grade.DOUBTFUL)
+    return Verdict("sure", f"{agree}, so you can use the probabilities.", figures, grade=Grade.SURE)

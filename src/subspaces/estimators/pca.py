@@ -1,0 +1,562 @@
+"""`PCA`: principal component analysis that says how sure it is."""
+
+import os
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Annotated, Any, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from subspaces._types import Array, Auto, Data, Indices, Rotation, Seed
+from subspaces.core.array import in_main_memory, is_dask, to_host
+from subspaces.data.blocks import Blocks
+from subspaces.data.devices import check_device, device_of, moved_attributes, to_device
+from subspaces.data.kinds import SurveyedBlocks, in_memory, surveyed
+from subspaces.data.validation import as_matrix, check_squares, has_holes, row_names
+from subspaces.estimators._fitted_state import fitted_state
+from subspaces.messages import Advice, ParameterError, shown
+from subspaces.pca.blocks import as_blocks, fit_blocks, scores_in_blocks, values_in_blocks
+from subspaces.pca.choice import PCAComponents
+from subspaces.pca.fit import PCAFit, checked_number, fit
+from subspaces.pca.outliers import PCAOutliers, outliers_of
+from subspaces.pca.press import PCAInfluence
+from subspaces.pca.table import varying_table
+from subspaces.runtime import model_file
+from subspaces.runtime.extras import install
+from subspaces.runtime.fitted import fits_a_draft
+from subspaces.runtime.model_file import SavedModel
+from subspaces.runtime.parameters import as_choice, as_flag, as_generator, as_real
+from subspaces.runtime.result import as_set_output
+from subspaces.runtime.warning import collect_warnings, warn
+
+# How many components, and variables of each, a printed model shows.
+SHOWN, STRONGEST = 3, 5
+
+
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal component analysis that finds how many components there are, and how sure that is.
+
+    Scikit-learn's ``PCA`` in signature, attributes and results. Beyond it: ``"auto"`` keeps the
+    components that stand out of the noise, NaN is a missing value, samples may have weights, and
+    the fitted model tells which samples it rests on.
+
+    Parameters
+    ----------
+    n_components : "auto", int, float or None, default "auto"
+        How many components to keep. "auto": those that noise alone would reach in less than one of
+        100 tables, as `diagnostics.pca_components` finds them, which may be none. A float between 0
+        and 1: as many as hold this share of the variance. None: all.
+    center : bool, default True
+        Whether the PCA has a mean.
+    scale : bool, default False
+        Whether each variable is divided by its standard deviation first.
+    whiten : bool, default False
+        Whether scores are divided by their standard deviations.
+    rotation : {"varimax"} or None, default None
+        How to turn the components within their subspace.
+    robust : bool, default False
+        Whether `outliers` judges samples by the PCA of those that belong, so that many outliers of
+        one kind do not hide each other. To fit without them, use ``sample_weight``.
+    random_state : int, RandomState or None
+        Seed of the values that ``choice_`` leaves out of large tables. Nothing else is random.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of components, R.
+    components_ : ndarray of shape (R, p)
+        Axes, the strongest first: unit vectors, 0 at variables that do not vary. The loading of
+        largest magnitude of each is positive.
+    mean_ : ndarray of shape (p,)
+        What is subtracted from each variable; 0 with ``center=False``.
+    scale_ : ndarray of shape (p,) or None
+        What each is then divided by, 1 for those that do not vary; None with ``scale=False``.
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (R,)
+        Variance along each axis, its share of the total, and the length of the scores; of the
+        scaled variables with ``scale=True``, and around the origin with ``center=False``.
+    noise_variance_ : float
+        Mean variance along the other axes.
+    choice_ : PCAComponents
+        How many components stand out of the noise, how sure that is, and how many predict: a value
+        with ``verdict``, ``low``, ``high``, ``n_predictive``, ``table`` and ``plot()``.
+    influence_ : PCAInfluence
+        Of each sample: the ``angle`` by which the subspace turns without it, its ``leverage`` and
+        its leave-one-out error ``loo_error``.
+    rests_on_ : ndarray of shape (R,)
+        Row of the sample with the largest share of each component.
+    missing_share_ : float
+        Share of the values that were missing.
+    n_samples_, n_features_in_ : int
+        Size of the table.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the variables, if X had names.
+
+    See Also
+    --------
+    subspaces.diagnostics.pca_components : The number of components alone, with more options.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces import PCA
+    >>> random = np.random.default_rng(0)
+    >>> signal = random.normal(size=(100, 3)) @ random.normal(size=(3, 30))
+    >>> model = PCA()
+    >>> model.fit_transform(signal + random.normal(size=(100, 30))).shape
+    (100, 3)
+    >>> model.choice_.verdict
+    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
+    """
+
+    n_components_: Annotated[int, "R"]
+    components_: Annotated[NDArray[Any], "R", "p"]
+    mean_: Annotated[NDArray[Any], "p"]
+    scale_: Annotated[NDArray[Any], "p"] | None
+    explained_variance_: Annotated[NDArray[Any], "R"]
+    explained_variance_ratio_: Annotated[NDArray[Any], "R"]
+    singular_values_: Annotated[NDArray[Any], "R"]
+    noise_variance_: float
+    rests_on_: Annotated[Indices, "*"]
+    missing_share_: float
+    n_samples_: int
+    n_features_in_: Annotated[int, "p"]
+    feature_names_in_: Annotated[NDArray[Any], "p"]
+    fit_: PCAFit
+    # An array without rows, of the library, device and type of the table of fit; None for numpy.
+    _home: Any = None
+
+    def __init__(
+        self,
+        n_components: int | float | Auto | None = "auto",
+        *,
+        center: bool = True,
+        scale: bool = False,
+        whiten: bool = False,
+        rotation: Rotation | None = None,
+        robust: bool = False,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.center = center
+        self.scale = scale
+        self.whiten = whiten
+        self.rotation = rotation
+        self.robust = robust
+        self.random_state = random_state
+
+    @fits_a_draft
+    def fit(
+        self, X: Data, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows. In a dense table NaN is a value that was not observed. Sparse matrices,
+            Dask arrays, files mapped to memory and, under scikit-learn's array API dispatch, arrays
+            on a device are read in blocks.
+        y : ignored
+            For compatibility.
+        sample_weight : array-like of shape (n,), optional
+            How often each sample counts: 2 is the sample twice, 0 its absence.
+
+        Returns
+        -------
+        PCA
+            The fitted transformer.
+        """
+        self._check_parameters()
+        weights = None if sample_weight is None else _weights(sample_weight, X)
+        with collect_warnings() as doubts:
+            self.fit_ = self._fitted(X, weights)
+        validate_data(self, X, skip_check_array=True)
+        self.__dict__ |= self._attributes_of_fit()
+        home = device_of(X)
+        if home is not None:
+            self._home = home
+            self.__dict__ |= moved_attributes(vars(self), home)
+        for each in shown(doubts):
+            warn(each)
+        return self
+
+    def _fitted(self, X: Any, weights: Array | None) -> PCAFit:
+        number, random = checked_number(self.n_components), self.random_state
+        kept: dict[str, Any] = {"single": is_single(X)}
+        kept["seed"] = 0 if random is None else int(as_generator(random).integers(2**31))
+        blocks = as_blocks(X)
+        if blocks is not None:
+            many = SurveyedBlocks(blocks, surveyed(blocks))
+            X = many.few_rows()
+            if X is None:
+                kept["variables"] = numbered(many.shape[1])
+                how = {"center": self.center, "scale": self.scale}
+                return fit_blocks(many, number, self.rotation, weights, **how, **kept)
+        X = in_memory(X)
+        table = varying_table(X, center=self.center, scale=self.scale, weights=weights)
+        if weights is not None and table.observed is not None:
+            fact = "<sample_weight> does not work with missing values."
+            raise ParameterError(
+                "sample_weight", fact, Advice("fill them with PCA().fit(X).impute(X) first")
+            )
+        columns = getattr(X, "columns", numbered(len(table.varies)))
+        kept |= {"variables": tuple(map(str, columns)), "sample_names": row_names(X)}
+        return fit(table, number, self.rotation, **kept)
+
+    def _attributes_of_fit(self) -> dict[str, Any]:
+        """Return the attributes that follow from ``fit_``, by name."""
+        found = self.fit_
+        variances = found.energies / found.freedom
+        total = max(float(variances.sum()) + found.others / found.freedom, 1e-300)
+        arrays = {
+            "components_": np.ascontiguousarray(found.components),
+            "mean_": found.mean,
+            "explained_variance_": variances,
+            "explained_variance_ratio_": variances / total,
+            "singular_values_": np.sqrt(found.energies),
+        }
+        kind = np.float32 if found.single else np.float64
+        scale = None if found.scale is None else found.scale.astype(kind)
+        return {name: array.astype(kind) for name, array in arrays.items()} | {
+            "scale_": scale,
+            "n_components_": found.n_components,
+            "noise_variance_": found.noise,
+            "rests_on_": found.rests_on,
+            "missing_share_": found.missing_share,
+            "n_samples_": found.n_samples,
+        }
+
+    @property
+    def choice_(self) -> PCAComponents:
+        """How many components there are, how sure that is, and how many predict."""
+        check_is_fitted(self)
+        return self.fit_.choice
+
+    @property
+    def influence_(self) -> PCAInfluence:
+        """Which samples the components rest on."""
+        check_is_fitted(self)
+        return self.fit_.influence
+
+    def loadings(self, level: float = 0.95) -> Any:
+        """Loadings of the variables, with intervals from the exact jackknife.
+
+        The standard error of a loading is that of n fits, each without one sample, its axes with
+        the signs of these. An interval is wide if the samples do not agree on an axis. It is
+        too narrow if two components have nearly equal variances, since their axes may turn into
+        each other: `mixed` marks them, and only their plane is sure. With ``scale=True`` the
+        scales are held, which makes intervals slightly wide.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            How often an interval holds the true loading.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per component, counted from 1, and variable: the columns ``variable``,
+            ``component``, ``loading``, ``low``, ``high``, ``p_value`` (of a loading of 0) and
+            ``mixed`` (the gap to a neighbouring variance is within two standard errors of 0).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from subspaces import PCA
+        >>> model = PCA(2, scale=True).fit(load_wine(as_frame=True).data)
+        >>> print(model.loadings().round(2).head(3).to_string(index=False))
+          variable  component  loading   low  high  p_value  mixed
+           alcohol          1     0.14  0.03  0.26     0.01  False
+        malic_acid          1    -0.25 -0.32 -0.17     0.00  False
+               ash          1    -0.00 -0.09  0.08     0.96  False
+        """
+        check_is_fitted(self)
+        level = as_real(level, "level", above=True, high=1.0)
+        if find_spec("pandas") is None:
+            raise ImportError(f"loadings() needs pandas. {install('cli')}")
+        import pandas as pd
+
+        found, (p, count) = self.fit_, self.components_.T.shape
+        loadings = found.components.T, *found.intervals(level)
+        columns = ("loading", "low", "high", "p_value")
+        frame = {"variable": np.tile(found.variables, count)}
+        frame["component"] = np.repeat(np.arange(1, count + 1), p)
+        frame |= {c: table.T.ravel() for c, table in zip(columns, loadings, strict=True)}
+        return pd.DataFrame(frame | {"mixed": np.repeat(found.standard_errors.mixed, p)})
+
+    def outliers(self, X: Data | None = None, level: float = 0.05) -> PCAOutliers:
+        """Samples that do not belong: far out within the components, or far from them.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), optional
+            New samples, without missing values; by default those of `fit`, each left out in turn.
+        level : float, default 0.05
+            The chance that a table without outliers has a sample beyond the limits.
+
+        Returns
+        -------
+        PCAOutliers
+            ``.is_outlier``, ``.t2`` and ``.q`` with their limits, ``.contributions(sample)``,
+            ``.verdict``, ``.table`` and ``.plot()``.
+        """
+        check_is_fitted(self)
+        level = as_real(level, "level", above=True, high=1.0)
+        found = self.fit_.members(level, robust=self.robust)
+        if X is None:
+            return outliers_of(found, level, self.fit_.sample_names, self.fit_.variables)
+        rows = self.fit_.prepared(self._matrix(X, "outliers"))
+        if has_holes(rows):
+            fact = "<X> has missing values, but new samples need every value."
+            raise ParameterError("X", fact, Advice("fill them with impute first"))
+        return outliers_of(replace(found, new=rows), level, row_names(X), self.fit_.variables)
+
+    def transform(self, X: Any) -> Any:
+        """Scores of samples on the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns. Missing values are filled as by
+            `impute`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+            In single precision if X is.
+        """
+        units = self._units if self.whiten else None
+        blocks = self._blocks(X, "transform")
+        if blocks is not None:
+            return scores_in_blocks(blocks, self.fit_, units)
+        scores = self.fit_.scores(self._matrix(X))
+        return self._beside(X, scores if units is None else scores / units)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Points of the space of the samples that have these scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_components)
+            Scores, as `transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n, p)
+            The points of the components' subspace, in the units of the variables.
+        """
+        check_is_fitted(self)
+        width = self.n_components_
+        given = tuple(X.shape if hasattr(X, "shape") else np.asarray(X).shape)
+        if len(given) != 2 or given[1] != width:
+            raise ParameterError(
+                "X",
+                f"<X> has shape {given}, but the model has {width} components. Pass their scores.",
+            )
+        back = self.fit_.components * (self._units[:, None] if self.whiten else 1.0)
+        back = back if self.fit_.scale is None else back * self.fit_.scale
+        if is_dask(X):
+            return X @ back + self.fit_.mean
+        scores = as_matrix(in_memory(X), min_samples=1) if width else np.zeros(given)
+        return self._beside(X, scores @ back + self.fit_.mean)
+
+    def impute(self, X: Any) -> Any:
+        """Fill the missing values of X with what the components expect there.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns; NaN for a missing value.
+
+        Returns
+        -------
+        array of shape (n, p)
+            Observed values as they were; in single precision if X is. After
+            ``set_output(transform="pandas")`` a frame with the index and the columns of X.
+        """
+        if is_dask(X):
+            self._check_new(X, "impute")
+            return X.map_blocks(self.fit_.imputed, dtype=X.dtype)
+        if sparse.issparse(X):
+            return X  # its zeros are values
+        return as_set_output(self._beside(X, self.fit_.imputed(self._matrix(X, "impute"))), X, self)
+
+    def get_covariance(self) -> Any:
+        """Covariance of the variables under probabilistic PCA.
+
+        Returns
+        -------
+        ndarray of shape (p, p)
+            In the units of X.
+        """
+        check_is_fitted(self)
+        return self._as_fitted(self.fit_.covariance())
+
+    def get_precision(self) -> Any:
+        """Inverse of `get_covariance`.
+
+        Returns
+        -------
+        ndarray of shape (p, p)
+        """
+        check_is_fitted(self)
+        self._check_density()
+        return self._as_fitted(self.fit_.precision())
+
+    def score_samples(self, X: Any) -> Any:
+        """Log-likelihood of each sample under probabilistic PCA.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns. If values are missing, the
+            likelihood is that of the observed ones.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Log-densities in the units of X, also with ``scale=True``.
+        """
+        blocks = self._blocks(X, "score_samples")
+        self._check_density()
+        if blocks is not None:
+            return values_in_blocks(blocks, self.fit_, PCAFit.log_density)
+        return to_device(self.fit_.log_density(self._matrix(X)), self._home)
+
+    def score(self, X: Any, y: ArrayLike | None = None) -> float:
+        """Mean log-likelihood of the samples under probabilistic PCA; higher is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        float
+        """
+        return float(in_main_memory(self.score_samples(X)).mean())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted PCA as plain arrays and JSON, for `subspaces.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, written exactly where it is named; ``.npz`` suits it. It appears when it is
+            complete, in place of an earlier one.
+        """
+        check_is_fitted(self)
+        parameters = self.get_params(deep=False)
+        model_file.write(path, SavedModel(type(self).__name__, parameters, fitted_state(self)))
+
+    def __str__(self) -> str:
+        """Return the verdict and the first loadings; unfitted the parameters."""
+        if not hasattr(self, "fit_"):
+            return repr(self)
+        counted = self.fit_.axes is not None or self.fit_.sampled is not None
+        lines = [self.choice_.verdict] if counted else []
+        if not lines or self.n_components_ != self.choice_.n_components:
+            lines.append(f"Kept: {self.n_components_} of {len(self.mean_)} directions.")
+        names, components = self.fit_.variables, self.fit_.components
+        for r, loadings in enumerate(components[:SHOWN]):
+            strongest = np.argsort(-np.abs(loadings), kind="stable")[:STRONGEST]
+            named = ", ".join(f"{names[j]} {loadings[j]:+.2f}" for j in strongest)
+            share = 100 * float(self.explained_variance_ratio_[r])
+            lines.append(f"Component {r + 1} ({share:.1f} % of the variance): {named}")
+        return "\n".join(lines)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.array_api_support = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    @property
+    def _units(self) -> Array:
+        """Standard deviations (R,) of the scores, which `whiten` divides by."""
+        deviations = np.sqrt(self.fit_.energies / self.fit_.freedom)
+        return np.maximum(deviations, np.finfo(np.float32 if self.fit_.single else float).eps)
+
+    def _check_parameters(self) -> None:
+        """Raise an error for a parameter that no table allows."""
+        checked_number(self.n_components)
+        for name in ("center", "scale", "whiten", "robust"):
+            as_flag(getattr(self, name), name)
+        if self.rotation is not None:
+            as_choice(self.rotation, "rotation", get_args(Rotation))
+
+    def _check_density(self) -> None:
+        if self.fit_.positive_noise == 0.0:
+            fact = (
+                "The model was fitted to constant variables, so samples have no density. Fit "
+                "another table."
+            )
+            raise ParameterError("X", fact)
+
+    def _check_new(self, X: Any, method: str) -> None:
+        """Raise an error if X has other variables than the table of fit, or is elsewhere."""
+        check_is_fitted(self)
+        check_device(X, self._home, f"PCA.{method}")
+        validate_data(self, X, reset=False, skip_check_array=True)
+
+    def _blocks(self, X: Any, method: str) -> Blocks | None:
+        """Return X, checked, if it is read in blocks; None for a table in memory."""
+        check_is_fitted(self)
+        blocks = as_blocks(X)
+        if blocks is not None:
+            self._check_new(X, method)
+            if not is_dask(X):  # those of Dask are checked as they come
+                surveyed(blocks)
+        return blocks
+
+    def _matrix(self, X: Data, method: str = "transform") -> Array:
+        """Return X (n, p), checked; NaN for a missing value."""
+        check_is_fitted(self)
+        matrix = as_matrix(in_memory(X), min_samples=1, missing=True)
+        self._check_new(X, method)
+        check_squares(matrix)
+        return matrix
+
+    def _beside(self, X: Data, values: Array) -> Any:
+        """Return values in the precision and on the device of X."""
+        return to_device(values.astype(np.float32) if is_single(X) else values, device_of(X))
+
+    def _as_fitted(self, values: Array) -> Any:
+        """Return values in the precision and on the device of the table of fit."""
+        kind = np.float32 if self.fit_.single else np.float64
+        return to_device(values.astype(kind, copy=False), self._home)
+
+
+def _weights(sample_weight: ArrayLike, X: Data) -> Array:
+    """Return the weights (n,) as floats; raise an error unless they count samples."""
+    checked = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights: Array = to_host(checked)
+    if weights.sum() <= 1.0:
+        fact = "The <sample_weight> sum to {value:g}, but each says how often a sample counts."
+        more = Advice("scale them to a sum above 1")
+        raise ParameterError("sample_weight", fact, more, value=float(weights.sum()))
+    return weights
+
+
+def numbered(count: int) -> tuple[str, ...]:
+    """Return names for variables without names: "x0", "x1", ..."""
+    return tuple(f"x{j}" for j in range(count))
+
+
+def is_single(X: Any) -> bool:
+    """Whether the values are of single precision."""
+    dtype = getattr(X, "dtype", None)
+    return "float32" in str(np.asarray(X).dtype if dtype is None else dtype)

@@ -1,0 +1,199 @@
+"""Figures of samples that do not belong to a PCA: both distances, in order, and the reasons."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from subspaces._types import Array, Axes, Mask, Names
+from subspaces.plots import _style as style
+
+DRAWN = ("t2", "t2_limit", "q", "q_limit", "is_outlier")
+SOURCE = "pca_outliers(X, 2)"
+
+
+def outliers(
+    result: Any, *, n_named: int = 8, names: Names | None = None, ax: Axes | None = None
+) -> Any:
+    """Draw how far each sample is within the axes of a PCA, and from them; outliers are named.
+
+    Both distances are those of the PCA of all other samples. Dotted lines are their limits: a table
+    without outliers has a sample beyond one with a chance of ``result.level``. Without axes
+    (``n_components=0``) the distance from the mean is drawn against the place in the table.
+
+    Parameters
+    ----------
+    result : PCAOutliers
+        From `subspaces.diagnostics.pca_outliers` or ``PCA.outliers``.
+    n_named : int, default 8
+        How many outliers get their name written, the clearest first.
+    names : sequence of str of length n, optional
+        Names of the samples; by default the index of the data frame that was fitted, or row
+        numbers.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from subspaces import plots
+    >>> from subspaces.diagnostics import pca_outliers
+    >>> plots.outliers(pca_outliers(load_wine().data, 2)).get_ylabel()
+    'Q (distance from the axes)'
+    """
+    style.check_result(result, DRAWN, "outliers", SOURCE)
+    names = _names(result, names)
+    flat = not result.t2.any()
+    across = np.arange(len(names)) if flat else _positive(result.t2)
+    points = np.column_stack([across, _positive(result.q)])
+    with style.canvas(ax) as ax:
+        _draw_points(ax, points, result.is_outlier)
+        _draw_limit(ax.axvline, 0.0 if flat else result.t2_limit, None)
+        _draw_limit(ax.axhline, result.q_limit, result.level)
+        style.legend_above(ax)
+        ax.set_xlabel("place in the table" if flat else "T2 (distance within the axes)")
+        ax.set_ylabel(f"Q (distance from the {'mean' if flat else 'axes'})")
+        ax.set(xscale="linear" if flat else "log", yscale="log")
+        ax.margins(x=0.12, y=0.12)
+        for axis in (ax.yaxis,) if flat else (ax.xaxis, ax.yaxis):
+            style.plain_numbers(axis)
+        style.write_names(ax, points, result.outliers[:n_named], names)
+    return ax
+
+
+def control_chart(
+    result: Any, *, n_named: int = 8, names: Names | None = None, ax: Sequence[Axes] | None = None
+) -> Any:
+    """Draw T2 and Q in the order of the samples, with their limits; outliers are named.
+
+    A drift or a jump shows in the order of the samples, so sort them by time first.
+
+    Parameters
+    ----------
+    result : PCAOutliers
+        From `subspaces.diagnostics.pca_outliers` or ``PCA.outliers``.
+    n_named : int, default 8
+        How many outliers get their name written in each panel, the clearest first.
+    names : sequence of str of length n, optional
+        Names of the samples; by default the index of the data frame, or row numbers.
+    ax : pair of matplotlib Axes, optional
+        Where to draw T2 and Q; by default a new figure.
+
+    Returns
+    -------
+    pair of matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from subspaces import plots
+    >>> from subspaces.diagnostics import pca_outliers
+    >>> above, below = plots.control_chart(pca_outliers(load_wine().data, 2))
+    >>> below.get_xlabel()
+    'place in the table'
+    """
+    style.check_result(result, DRAWN, "control_chart", SOURCE)
+    names = _names(result, names)
+    panels = (
+        (result.t2, result.t2_limit, "T2 (within the axes)"),
+        (result.q, result.q_limit, "Q (from the axes)"),
+    )
+    options = {"nrows": 2, "sharex": True, "figsize": (1.6 * style.COLUMN, 3.4)}
+    with style.canvas(style.pair(ax, "control_chart"), **options) as both:
+        for panel, (values, limit, title) in zip(both, panels, strict=True):
+            points = np.column_stack([np.arange(len(names)), _positive(values)])
+            beyond = result.is_outlier & (values > limit)
+            panel.plot(*points.T, color="0.85", linewidth=0.6, zorder=0)
+            _draw_points(panel, points, beyond)
+            _draw_limit(panel.axhline, limit, result.level)
+            panel.set(yscale="log", ylabel=title)
+            panel.margins(x=0.03, y=0.15)
+            style.plain_numbers(panel.yaxis)
+            named = [i for i in result.outliers if beyond[i]][:n_named]
+            style.write_names(panel, points, np.array(named, dtype=int), names)
+        style.legend_above(both[0])
+        both[1].set_xlabel("place in the table")
+    return both
+
+
+def contributions(
+    result: Any,
+    sample: int | str,
+    *,
+    of: Literal["q", "t2"] | None = None,
+    n_shown: int = 10,
+    ax: Axes | None = None,
+) -> Any:
+    """Draw which variables put a sample where it is, the strongest first.
+
+    Parameters
+    ----------
+    result : PCAOutliers
+        From `subspaces.diagnostics.pca_outliers` or ``PCA.outliers``.
+    sample : int or str
+        Its row, or its name in the index of the data frame.
+    of : {"q", "t2"}, optional
+        Which distance to explain; by default the clearer one. "q": residuals over the standard
+        deviation of those of samples that belong. "t2": shares of T2.
+    n_shown : int, default 10
+        How many variables to draw.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from subspaces import plots
+    >>> from subspaces.diagnostics import pca_outliers
+    >>> wine = load_wine(as_frame=True).data
+    >>> plots.contributions(pca_outliers(wine / wine.std(), 2), 121).get_xlabel()
+    'residual, in standard deviations'
+    """
+    style.check_result(result, DRAWN, "contributions", f"{SOURCE}, 0")
+    i = result.row_of(sample)
+    if of is None:
+        of = "q" if result.q_p_value[i] <= result.t2_p_value[i] else "t2"
+    values = np.asarray(result.contributions(sample)[of])
+    order = np.argsort(-np.abs(values), kind="stable")[:n_shown]
+    label = {"q": "residual, in standard deviations", "t2": "share of T2"}[of]
+    name = i if result.sample_names is None else result.sample_names[i]
+    variables = [style.short_name(result.variable_names[j]) for j in order]
+    with style.list_of(variables, f"sample {style.short_name(name)}", ax) as ax:
+        colours = [style.colour_of(0 if values[j] > 0 else 4) for j in order]
+        ax.barh(range(len(order)), values[order], color=colours, height=0.7)
+        ax.set_xlabel(label)
+    return ax
+
+
+def _names(result: Any, names: Names | None) -> list[str]:
+    names = result.sample_names if names is None else names
+    return style.check_names(names, len(result.t2), "samples")
+
+
+def _draw_points(ax: Axes, points: Array, clear: Mask) -> None:
+    ax.scatter(points[~clear, 0], points[~clear, 1], s=10, color="0.65", linewidths=0)
+    if clear.any():
+        x, y = points[clear].T
+        ax.scatter(x, y, s=20, color=style.colour_of(4), label="does not belong")
+
+
+def _draw_limit(line: Any, limit: float, level: float | None) -> None:
+    """Draw a limit by ``ax.axhline`` or ``ax.axvline``, with a label if there is a level."""
+    label = "_" if level is None else f"limit (level {100 * level:.3g} %)"
+    if limit > 0.0:
+        line(limit, color="0.4", linewidth=0.6, linestyle=":", label=label)
+
+
+def _positive(values: Array) -> Any:
+    """Return values fit for a log axis: zeros and infinities at the ends of the others."""
+    usual = values[np.isfinite(values) & (values > 0)]
+    least, most = (usual.min(), usual.max()) if len(usual) else (1.0, 1.0)
+    return np.clip(np.nan_to_num(values, posinf=2 * most), least, 2 * most)
