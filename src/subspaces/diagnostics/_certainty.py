@@ -85,7 +85,7 @@ def label_confidence(
     Parameters
     ----------
     model : fitted PSC or KSubspaces
-        What it chose for "auto", the halves take over.
+        What it chose for "auto", the halves take over. They do not use weights of the samples.
     X : array-like of shape (n, p)
         The data of fit.
     n_splits : int, default 2
@@ -139,7 +139,7 @@ def label_sets(
     Parameters
     ----------
     model : fitted PSC or KSubspaces
-        What it chose for "auto", the halves take over.
+        What it chose for "auto", the halves take over. They do not use weights of the samples.
     X : array-like of shape (n, p)
         The data of fit.
     coverage : float, default 0.9
