@@ -232,7 +232,7 @@ BAD = {
     "nothing": (None, TypeError, "X=None is not a table"),
     "complex": (GOOD * 1j, ValueError, "Complex data not supported"),
     "sparse": (sparse.csr_array(GOOD), TypeError, "toarray"),
-    "one sample": (GOOD[:1], ValueError, "only 1 sample"),
+    "one sample": (GOOD[:1], ValueError, "1 sample. You need at least 2"),
     "no variables": (GOOD[:, :0], ValueError, "0 feature"),
     "too large": (GOOD * 1e200, ValueError, "Divide X by a constant"),
     "too small": (GOOD * 1e-200, ValueError, "Divide X by a constant"),

@@ -301,7 +301,7 @@ def test_rows_and_columns_without_values_are_refused(name):
         model.fit(bad)
     frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(16)])
     frame["g4"] = np.nan
-    with pytest.raises(ValueError, match=r"no value in column 'g4'"):
+    with pytest.raises(ValueError, match=r"missing in column 'g4'"):
         model.fit(frame)
     frame = frame.set_axis([f"s{i}" for i in range(len(X))])
     frame[["g6", "g9"]] = np.nan

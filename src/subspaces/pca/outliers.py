@@ -394,7 +394,7 @@ def judge_samples(
 
     if robust:
         if holes is not None:
-            fact = "<robust=True> needs a table without missing values."
+            fact = "<robust=True> does not work with missing values."
             raise ParameterError("robust", fact, FILL, value=robust)
         return Members(axes, center, _in_variables(found_robustly(), v))
     if holes is None:
@@ -646,7 +646,7 @@ def _verdict(
         "far": [names[i] for i in outliers[inside]],
     }
     if not count:
-        fact = "All {samples} samples belong: none is farther out than chance explains."
+        fact = "All {samples} samples belong: none is farther out than expected by chance."
         return Verdict("none", fact, figures, grade=Grade.SURE)
     named = {f"named_{kind}": listed(figures[kind], NAMED) for kind in ("off", "far")}
     figures |= {**named, "clearest": [names[i] for i in outliers[:NAMED]]}
@@ -658,6 +658,6 @@ def _verdict(
     who = ", ".join(each for kind, each in words.items() if figures[kind])
     fact = (
         f"{{count}} of {{samples}} samples {'does' if count == 1 else 'do'} not belong: {who}. "
-        "A table without outliers has a chance of {level:%} to name any."
+        "If there were no outliers, the chance of naming any would be {level:%}."
     )
     return Verdict("some", fact, figures, grade=Grade.DOUBTFUL)
