@@ -23,6 +23,7 @@ from subspaces import (
     KSubspaces,
     MCtFA,
     MiniBatchPSC,
+    PCAOutlierDetector,
     SparseKMeans,
     all_estimators,
     recipes,
@@ -91,6 +92,7 @@ KINDS = {
         **{name: (name, {}) for name in (*DENSE, "gaps")},
         "scaled": ("dense", {"scale": True, "center": False}),
     },
+    PCAOutlierDetector: {name: (name, {"n_components": 2}) for name in DENSE},
     ExpressionScaler: {
         **{name: (name, {"kind": "log"}) for name in DENSE},
         "axes": ("dense", {"kind": "ratios", "n_axes": 2}),
