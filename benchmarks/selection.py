@@ -24,9 +24,8 @@ CANDIDATES = range(1, 7)
 
 
 def dimensions_at_the_truth(name, seed):
-    """Share of the clusters whose dimension is found, by sparse PRESS, noise edge, permutation."""
+    """Share of the clusters whose dimension is found, by sparse PRESS and the noise edge."""
     scenario = make_scenario(name, sparse=True, random_state=seed)
-    random = np.random.default_rng(seed)
     right = []
     for k, r in enumerate(scenario.n_components):
         rows = scenario.data[scenario.target == k]
@@ -34,21 +33,17 @@ def dimensions_at_the_truth(name, seed):
             [
                 int(np.argmin(choosing.dimension_by_press(rows, 7, 10, "l1"))) + 1 == r,
                 max(choosing.dimension_by_noise(rows, 7), 1) == r,
-                choosing.dimension_by_permutation(rows, 7, random) == r,
             ]
         )
     return np.mean(right, axis=0).tolist()
 
 
 def number_of_variables(seed):
-    """The number of variables per loading that each criterion takes in scenario c (true: 10)."""
+    """The number of variables per loading that is chosen in scenario c (true: 10)."""
     warnings.simplefilter("ignore")
     X = make_scenario("c", sparse=True, random_state=seed).data
     estimator = PSC(2, n_components=2, n_variables=20, n_init=8, random_state=seed)
-    return [
-        select_n_variables(estimator, X, criterion=criterion).best_
-        for criterion in ("gap", "ftest", "stability")
-    ]
+    return select_n_variables(estimator, X).best_
 
 
 def pure_noise(seed):
@@ -91,11 +86,7 @@ def main():
     right = run_cells(dimensions_at_the_truth, grid, keep="selection/dimensions")
     dimension_rows = [
         [row, *[share([right[n, s][i] for s in sets]) for n in SCENARIOS]]
-        for i, row in enumerate(("sparse PRESS", "noise edge", "permutation"))
-    ]
-    variable_rows = [
-        [row, np.median(counts[:, i]), share((counts[:, i] >= 8) & (counts[:, i] <= 15))]
-        for i, row in enumerate(("gap", "ftest", "stability"))
+        for i, row in enumerate(("sparse PRESS", "noise edge"))
     ]
     drawn = [noise[(seed,)] for seed in sets]
     forced = [steady for _, steady in drawn if steady is not None]
@@ -105,8 +96,8 @@ def main():
         "`python benchmarks/selection.py`.\n\n"
         "Share of the clusters with the right dimension at the true partition:\n\n"
         + markdown(["", *SCENARIOS], dimension_rows)
-        + "\n\nVariables per loading at the fitted partition, scenario c (true: 10):\n\n"
-        + markdown(["", "median", "share in 8 to 15"], variable_rows)
+        + "\n\nVariables per loading at the fitted partition, scenario c (true: 10): median "
+        + f"{np.median(counts):g}, share in 8 to 15 {share((counts >= 8) & (counts <= 15))}."
         + "\n\nPure noise, 200 x 200, share with K = 1: dense "
         + f"{share([d[0][0] == 1 for d in drawn])}, ten variables "
         + f"{share([d[0][1] == 1 for d in drawn])}; stability of three forced clusters "

@@ -200,8 +200,7 @@ Rotation = Literal["varimax"]
 ClustersCriterion = Literal[
     "auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic", "stability"
 ]
-DimensionsCriterion = Literal["auto", "press", "noise", "parallel", "exact", "joint"]
-VariablesCriterion = Literal["gap", "ftest", "stability"]
+DimensionsCriterion = Literal["auto", "press", "noise", "joint"]
 Margins = Literal["data", "normal"]
 
 # Of tables, gene expression and simulated data.

@@ -17,7 +17,6 @@ from subspaces._types import (
     Data,
     DimensionsCriterion,
     Margins,
-    VariablesCriterion,
 )
 from subspaces.core import ppca_mixture
 from subspaces.data.validation import as_matrix, row_names
@@ -52,9 +51,6 @@ PRESS = {
 }
 CLUSTER_CRITERIA: tuple[ClustersCriterion, ...] = get_args(ClustersCriterion)
 DIMENSION_CRITERIA: tuple[DimensionsCriterion, ...] = get_args(DimensionsCriterion)
-VARIABLE_CRITERIA: tuple[VariablesCriterion, ...] = get_args(VariablesCriterion)
-# "stability" draws so many random halves, and keeps a variable chosen in at least this share.
-HALVES, OFTEN = 20, 0.5
 
 
 @dataclass(frozen=True, repr=False)
@@ -373,14 +369,13 @@ def select_n_components(
         Samples in rows.
     max_components : int, default 5
         Largest dimension to try.
-    criterion : {"auto", "press", "noise", "parallel", "exact", "joint"}, default "auto"
+    criterion : {"auto", "press", "noise", "joint"}, default "auto"
         "press": PRESS of sparse loadings (needs ``n_variables``). "noise": eigenvalues above what
         noise reaches, as in `diagnostics.pca_components`; with fewer than four variables for each
-        dimension that is tried, their noise is taken as equal. "parallel": eigenvalues above those
-        of permuted columns. "exact": exact PRESS, which falls with every axis and so takes the
-        largest dimension. "joint": as "press" or "noise", but chosen anew at every sweep of the
-        clustering, which is the paper's scheme; the others alternate between whole fits and the
-        choice. "auto": "press" with ``n_variables``, "noise" without.
+        dimension that is tried, their noise is taken as equal. "joint": as "press" or "noise", but
+        chosen anew at every sweep of the clustering, which is the paper's scheme; the others
+        alternate between whole fits and the choice. "auto": "press" with ``n_variables``, "noise"
+        without.
 
     Returns
     -------
@@ -411,7 +406,7 @@ def select_n_components(
         raise ParameterError(
             "criterion",
             "<criterion='press'> always chooses the largest dimension unless <n_variables> is "
-            "set. Choose 'noise' or 'parallel'.",
+            "set. Choose 'noise'.",
         )
 
     def fit_with(**changes: Any) -> FittedModel:
@@ -423,8 +418,7 @@ def select_n_components(
     else:
         found = auto.fit_dimensions(fit_with, matrix, estimator, max_components, criterion)
     model = found.model.set_params(init=estimator.get_params()["init"])
-    if criterion != "exact":  # which takes the largest dimension by its nature
-        auto.warn_of_largest_dimension(found.clusters, matrix, max_components)
+    auto.warn_of_largest_dimension(found.clusters, matrix, max_components)
     rule = default if criterion == "joint" else criterion
     if rule == "noise":
         names = row_names(X)
@@ -500,11 +494,11 @@ def select_n_variables(
     estimator: SubspaceClusterer,
     X: Data,
     candidates: Iterable[int] | None = None,
-    *,
-    criterion: VariablesCriterion = "gap",
-    rate: float = 0.1,
 ) -> Selection:
     """Choose the number of variables per loading, at the partition that the estimator finds.
+
+    The gap of a number is the log captured energy, less that of permuted columns. The smallest
+    number within half a per cent of the largest gap is chosen.
 
     Parameters
     ----------
@@ -514,19 +508,11 @@ def select_n_variables(
         Samples in rows.
     candidates : iterable of int, optional
         Numbers to try, ascending; by default 1 to 20, then about seven a decade.
-    criterion : {"gap", "ftest", "stability"}, default "gap"
-        "gap": log captured energy, less that of permuted columns; the smallest number within half a
-        per cent of the largest gap. "ftest": variables that follow
-        the axes found in the other half of the members, at a false discovery rate. "stability":
-        variables chosen in at least half of random halves.
-    rate : float, default 0.1
-        False discovery rate of "ftest".
 
     Returns
     -------
     Selection
-        ``.best_``, the number of variables per loading. For "ftest" and "stability" the table has
-        one row per cluster, and ``best_`` is the median over the clusters.
+        ``.best_``, the number of variables per loading.
 
     Examples
     --------
@@ -535,8 +521,8 @@ def select_n_variables(
     >>> from subspaces.selection import select_n_variables
     >>> planes = make_scenario("c", sparse=True, random_state=0)  # 10 variables to a loading
     >>> model = PSC(2, n_components=2, n_variables=10, random_state=0)
-    >>> select_n_variables(model, planes.data, criterion="ftest").best_
-    8
+    >>> select_n_variables(model, planes.data, [5, 8, 10, 15, 20]).best_
+    10
     """
     matrix = as_matrix(X)
     _check_clusterer(estimator, "n_variables")
@@ -545,50 +531,22 @@ def select_n_variables(
             "n_variables",
             "<n_variables=None> leaves nothing to choose. Set a first guess, such as 10.",
         )
-    criterion = as_choice(criterion, "criterion", VARIABLE_CRITERIA)
     most = matrix.shape[1]
     numbers = choosing.variable_candidates(most) if candidates is None else candidates
     tried = _check_candidates(numbers, most)
     found = fitted(estimator, X)
     model = found.model
-    if criterion == "gap":
-        gaps = auto.gap_table(found.clusters, matrix, tried, model.penalty)
-        columns = {"n_variables": np.array(tried), "gap": gaps}
-        place = choosing.smallest_of_the_best(columns["gap"])
-        best = tried[place]
-        _warn_of_the_last(tried, place, "variables", most)
-        margin = _best(columns["gap"], largest=True)[1]
-    else:
-        columns = _counted_variables(model, matrix, criterion, rate)
-        per_loading = np.maximum(columns["n_variables"] / columns["n_components"], 1)
-        best, margin = round(float(np.median(per_loading))), float("nan")
+    columns = {
+        "n_variables": np.array(tried),
+        "gap": auto.gap_table(found.clusters, matrix, tried, model.penalty),
+    }
+    place = choosing.smallest_of_the_best(columns["gap"])
+    best = tried[place]
+    _warn_of_the_last(tried, place, "variables", most)
+    margin = _best(columns["gap"], largest=True)[1]
     final = fitted(estimator, X, n_variables=best).model
     conclusion = Verdict("variables", "Variables per loading: {chosen}.", {"chosen": best})
-    return Selection(best, final, margin, columns, criterion, conclusion)
-
-
-def _counted_variables(
-    model: PSC, matrix: Array, criterion: VariablesCriterion, rate: float
-) -> dict[str, Array]:
-    """Return a table with one row per cluster: how many variables the criterion finds in it."""
-    random = np.random.default_rng(0)
-    counts = []
-    per_loading = auto.variables_per_cluster(model, len(model.subspaces_))
-    for k, rows in enumerate(clusters_of(model).members(matrix)):
-        r = int(model.n_components_[k])
-        if criterion == "ftest":
-            p_values = choosing.cross_fitted_p_values(rows, r, random)
-            chosen = choosing.discoveries(p_values, rate)
-        else:
-            m = per_loading[k] or matrix.shape[1]
-            share = choosing.selection_frequency(rows, r, m, model.penalty, HALVES, random)
-            chosen = share >= OFTEN
-        counts.append(int(np.count_nonzero(chosen)))
-    return {
-        "cluster": np.arange(len(counts)),
-        "n_components": model.n_components_,
-        "n_variables": np.array(counts),
-    }
+    return Selection(best, final, margin, columns, "gap", conclusion)
 
 
 def _best(values: Array, *, largest: bool) -> tuple[int, float]:
@@ -613,10 +571,7 @@ def _as_text(found: Selection) -> str:
     names = [name for name in columns if name != "chosen"]
     if parameter == "n_clusters":
         names = ["n_clusters", found.criterion, "difference", "standard_error"]
-    if parameter == "cluster":  # dimensions are marked; of counted variables none is the choice
-        chosen = columns.get("chosen", np.zeros(len(columns[parameter]), dtype=bool))
-    else:
-        chosen = columns[parameter] == found.best_
+    chosen = columns["chosen"] if "chosen" in columns else columns[parameter] == found.best_
     table = [[name, *(f"{value:.5g}" for value in columns[name])] for name in names]
     marks = ["", *("  <- chosen" if mark else "" for mark in chosen)]
     return "\n".join(line + mark for line, mark in zip(lined_up(table), marks, strict=True))

@@ -59,7 +59,7 @@ def test_the_page_written_again_tells_what_is_missing(run, union_file, tmp_path)
     ended = run("report", out, "--force")
     assert parts(out / "report.html")[1] == sections
     assert ended.err == ""
-    assert "most in sample sample 3 (20 %)" in parts(out / "report.html")[0]
+    assert "most of them in sample sample 3 (20 %)" in parts(out / "report.html")[0]
 
 
 def test_what_the_page_lacks_is_said(run, counts, tmp_path):

@@ -168,7 +168,6 @@ def test_one_subspace_may_have_all_dimensions_of_the_clusters(affine):
 
 @pytest.mark.parametrize("dimension", [1, 2, 4])
 def test_dimensions_of_a_noisy_flat(dimension):
-    random = np.random.default_rng(0)
     for seed in range(3):
         rows = make_subspaces(
             80, 200, [dimension], noise=0.5, scores="normal", n_variables=10, random_state=seed
@@ -177,7 +176,6 @@ def test_dimensions_of_a_noisy_flat(dimension):
         assert choice.dimension_by_noise(rows, 6) == dimension
         dense = make_subspaces(80, 60, [dimension], noise=0.05, random_state=seed).data
         assert choice.dimension_by_noise(dense, 6) == dimension
-        assert choice.dimension_by_permutation(dense, 6, random) == dimension
 
 
 def test_noise_has_no_dimension_and_noise_free_data_their_rank():
@@ -229,31 +227,6 @@ def test_the_gap_is_flat_past_the_true_number():
     candidates = [*range(2, 20), 30, 80]
     gaps = choice.permutation_gap([rows], [1], candidates, "l1", random)
     assert 6 <= candidates[choice.smallest_of_the_best(gaps)] <= 10
-
-
-def test_p_values_are_uniform_for_noise_and_small_for_signal():
-    random = np.random.default_rng(3)
-    noise = random.normal(size=(80, 200))
-    # Variables 0 to 4 make up the score; taken out of it, they know nothing of it.
-    basis = np.eye(200)[:, :5].sum(axis=1, keepdims=True) / np.sqrt(5)
-    p_values = choice._p_values(noise, basis)
-    assert p_values[:5].min() > 1e-3
-    assert stats.kstest(p_values, "uniform").pvalue > 0.001
-    union = make_subspaces(80, 200, [1], noise=0.2, scores="normal", n_variables=10, random_state=0)
-    found = choice.discoveries(choice.cross_fitted_p_values(union.data, 1, random), 0.1)
-    truth = union.loadings[0].any(axis=1)
-    strong = np.abs(union.loadings[0][:, 0]) > 0.3
-    assert np.all(found[strong])
-    assert np.mean(~truth[found]) < 0.3
-    assert_array_equal(choice.discoveries(np.ones(5), 0.1), False)
-
-
-def test_strong_variables_are_chosen_in_every_half():
-    union = make_subspaces(80, 100, [1], noise=0.2, scores="normal", n_variables=6, random_state=1)
-    often = choice.selection_frequency(union.data, 1, 6, "l1", 10, np.random.default_rng(0))
-    strong = np.abs(union.loadings[0][:, 0]) > 0.5
-    assert np.all(often[strong] == 1.0)
-    assert often[~union.loadings[0].any(axis=1)].max() < 0.9
 
 
 def test_columns_of_few_values():

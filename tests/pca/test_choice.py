@@ -268,7 +268,7 @@ def test_one_row_far_from_all_others_is_told():
         (np.eye(9), {"max_components": 8}, "max_components=8"),
         (np.eye(9), {"max_components": -1}, "max_components=-1"),
         (1e200 * np.eye(9), {}, "square"),
-        ([["a"] * 4] * 9, {}, "real numbers"),
+        ([["a"] * 4] * 9, {}, "has text"),
     ],
 )
 def test_bad_tables_are_refused(X, options, message):

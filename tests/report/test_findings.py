@@ -119,7 +119,10 @@ def test_a_method_without_subspaces_shares_its_weights(union):
         ({"classes": [0, 1]}, "classes has 2 entries for 45 samples"),
         ({"sample_names": ["a"]}, "sample_names has 1 entries for 45 samples"),
         ({"variable_names": list("abc")}, "variable_names has 3 entries for 12 variables"),
-        ({"X": np.ones((3, 12))}, r"X has shape \(3, 12\), but the model was fitted to \(45, 12\)"),
+        (
+            {"X": np.ones((3, 12))},
+            r"X has shape \(3, 12\), but the model was fitted to a table of shape \(45, 12\)",
+        ),
     ],
 )
 def test_what_does_not_fit_the_model_is_named(union, options, message):

@@ -125,7 +125,7 @@ def test_influence_on_means_is_said_of_means(union):
     model = PSC(2, n_components=0, affine=True, random_state=0).fit(union.data)
     told = section(render(model, union.data), "samples")
     assert "pulls the mean of its cluster" in told
-    assert "how well the means predict" in told
+    assert "because the means depend on them most" in told
     assert "subspace" not in told
     assert np.allclose(model.influence_, model.record_.scores.min(axis=1))
     assert ">Influence</button>" not in told
@@ -213,7 +213,7 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     answers = section(page, "choice").partition("<ul>")[2]
     assert answers.startswith("<li><strong>2 clusters: dimension 2, through the origin (chosen)")
     fixed = PSC(2, n_components="auto", **settings).fit(union.data)
-    assert "chosen here: their dimensions" in section(render(fixed), "choice")
+    assert "You left open their dimensions" in section(render(fixed), "choice")
 
 
 def test_warnings_are_shown_as_they_are(union):

@@ -244,11 +244,11 @@ def _shrunk(probabilities: Array, kept: float, labels: Codes) -> Array:
 
 def _verdict(agreement: float, n_splits: int) -> Verdict:
     figures = {"agreement": agreement, "splits": n_splits}
-    fact = "Halves of the samples agree on {agreement:%} of the labels"
+    agree = "Halves of the samples agree on {agreement:%} of the labels"
     if agreement < IN_DOUBT:
-        doubt = f"{fact}, so the clusters themselves are in doubt."
+        doubt = f"{agree}, so the clusters themselves are in doubt."
         return Verdict("in_doubt", doubt, figures, TRY, grade=Grade.NO)
     if agreement < SOLID:
-        part = f"{fact}. A probability may be off by 0.1."
+        part = f"{agree}. A probability may be off by 0.1."
         return Verdict("in_part", part, figures, grade=Grade.DOUBTFUL)
-    return Verdict("sure", f"{fact}, so the probabilities can be used.", figures, grade=Grade.SURE)
+    return Verdict("sure", f"{agree}, so the probabilities can be used.", figures, grade=Grade.SURE)

@@ -7,13 +7,19 @@ from typing import Annotated, Any, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from subspaces._types import Array, Auto, Data, Indices, Rotation, Seed
+from subspaces.core.array import in_main_memory, is_dask, to_host
+from subspaces.data.blocks import Blocks
+from subspaces.data.devices import check_device, device_of, moved_attributes, to_device
+from subspaces.data.kinds import SurveyedBlocks, in_memory, surveyed
 from subspaces.data.validation import as_matrix, check_squares, has_holes, row_names
 from subspaces.estimators._fitted_state import fitted_state
 from subspaces.messages import Advice, ParameterError, shown
+from subspaces.pca.blocks import as_blocks, fit_blocks, scores_in_blocks, values_in_blocks
 from subspaces.pca.choice import PCAComponents
 from subspaces.pca.fit import PCAFit, checked_number, fit
 from subspaces.pca.outliers import PCAOutliers, outliers_of
@@ -120,6 +126,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_features_in_: Annotated[int, "p"]
     feature_names_in_: Annotated[NDArray[Any], "p"]
     fit_: PCAFit
+    # An array without rows, of the library, device and type of the table of fit; None for numpy.
+    _home: Any = None
 
     def __init__(
         self,
@@ -149,7 +157,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows. NaN is a value that was not observed.
+            Samples in rows. In a dense table NaN is a value that was not observed. Sparse matrices,
+            Dask arrays, files mapped to memory and, under scikit-learn's array API dispatch, arrays
+            on a device are read in blocks.
         y : ignored
             For compatibility.
         sample_weight : array-like of shape (n,), optional
@@ -166,28 +176,36 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.fit_ = self._fitted(X, weights)
         validate_data(self, X, skip_check_array=True)
         self.__dict__ |= self._attributes_of_fit()
+        home = device_of(X)
+        if home is not None:
+            self._home = home
+            self.__dict__ |= moved_attributes(vars(self), home)
         for each in shown(doubts):
             warn(each)
         return self
 
-    def _fitted(self, X: Data, weights: Array | None) -> PCAFit:
+    def _fitted(self, X: Any, weights: Array | None) -> PCAFit:
+        number, random = checked_number(self.n_components), self.random_state
+        kept: dict[str, Any] = {"single": is_single(X)}
+        kept["seed"] = 0 if random is None else int(as_generator(random).integers(2**31))
+        blocks = as_blocks(X)
+        if blocks is not None:
+            many = SurveyedBlocks(blocks, surveyed(blocks))
+            X = many.few_rows()
+            if X is None:
+                kept["variables"] = numbered(many.shape[1])
+                how = {"center": self.center, "scale": self.scale}
+                return fit_blocks(many, number, self.rotation, weights, **how, **kept)
+        X = in_memory(X)
         table = varying_table(X, center=self.center, scale=self.scale, weights=weights)
         if weights is not None and table.observed is not None:
             fact = "<sample_weight> does not work with missing values."
             raise ParameterError(
                 "sample_weight", fact, Advice("fill them with PCA().fit(X).impute(X) first")
             )
-        random = self.random_state
-        columns = getattr(X, "columns", [f"x{j}" for j in range(len(table.varies))])
-        return fit(
-            table,
-            checked_number(self.n_components),
-            self.rotation,
-            single=is_single(X),
-            seed=0 if random is None else int(as_generator(random).integers(2**31)),
-            variables=tuple(map(str, columns)),
-            sample_names=row_names(X),
-        )
+        columns = getattr(X, "columns", numbered(len(table.varies)))
+        kept |= {"variables": tuple(map(str, columns)), "sample_names": row_names(X)}
+        return fit(table, number, self.rotation, **kept)
 
     def _attributes_of_fit(self) -> dict[str, Any]:
         """Return the attributes that follow from ``fit_``, by name."""
@@ -250,11 +268,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> from sklearn.datasets import load_wine
         >>> from subspaces import PCA
         >>> model = PCA(2, scale=True).fit(load_wine(as_frame=True).data)
-        >>> model.loadings().round(2).head(3)
-                    variable  component  loading   low  high  p_value  mixed
-        0            alcohol          1     0.14  0.02  0.27     0.02  False
-        1         malic_acid          1    -0.25 -0.32 -0.17     0.00  False
-        2                ash          1    -0.00 -0.12  0.12     0.97  False
+        >>> print(model.loadings().round(2).head(3).to_string(index=False))
+          variable  component  loading   low  high  p_value  mixed
+           alcohol          1     0.14  0.03  0.26     0.01  False
+        malic_acid          1    -0.25 -0.32 -0.17     0.00  False
+               ash          1    -0.00 -0.09  0.08     0.96  False
         """
         check_is_fitted(self)
         level = as_real(level, "level", above=True, high=1.0)
@@ -291,13 +309,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         found = self.fit_.members(level, robust=self.robust)
         if X is None:
             return outliers_of(found, level, self.fit_.sample_names, self.fit_.variables)
-        rows = self._prepared(X)
+        rows = self.fit_.prepared(self._matrix(X, "outliers"))
         if has_holes(rows):
             fact = "<X> has missing values, but new samples need every value."
             raise ParameterError("X", fact, Advice("fill them with impute first"))
         return outliers_of(replace(found, new=rows), level, row_names(X), self.fit_.variables)
 
-    def transform(self, X: Data) -> Array:
+    def transform(self, X: Any) -> Any:
         """Scores of samples on the components.
 
         Parameters
@@ -311,11 +329,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n, n_components)
             In single precision if X is.
         """
-        rows = self._prepared(X)
-        scores = self.fit_.completed(rows) @ self.fit_.components.T
-        return _of_the_precision_of(X, scores / self._units if self.whiten else scores)
+        units = self._units if self.whiten else None
+        blocks = self._blocks(X, "transform")
+        if blocks is not None:
+            return scores_in_blocks(blocks, self.fit_, units)
+        scores = self.fit_.scores(self._matrix(X))
+        return self._beside(X, scores if units is None else scores / units)
 
-    def inverse_transform(self, X: Data) -> Array:
+    def inverse_transform(self, X: Any) -> Any:
         """Points of the space of the samples that have these scores.
 
         Parameters
@@ -330,17 +351,20 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         width = self.n_components_
-        given = np.asarray(X).shape
+        given = tuple(X.shape if hasattr(X, "shape") else np.asarray(X).shape)
         if len(given) != 2 or given[1] != width:
             raise ParameterError(
                 "X",
                 f"<X> has shape {given}, but the model has {width} components. Pass their scores.",
             )
-        scores = as_matrix(X, min_samples=1) if width else np.zeros(given)
-        scores = scores * self._units if self.whiten else scores
-        return _of_the_precision_of(X, self.fit_.restored(scores @ self.fit_.components))
+        back = self.fit_.components * (self._units[:, None] if self.whiten else 1.0)
+        back = back if self.fit_.scale is None else back * self.fit_.scale
+        if is_dask(X):
+            return X @ back + self.fit_.mean
+        scores = as_matrix(in_memory(X), min_samples=1) if width else np.zeros(given)
+        return self._beside(X, scores @ back + self.fit_.mean)
 
-    def impute(self, X: Data) -> Any:
+    def impute(self, X: Any) -> Any:
         """Fill the missing values of X with what the components expect there.
 
         Parameters
@@ -354,13 +378,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Observed values as they were; in single precision if X is. After
             ``set_output(transform="pandas")`` a frame with the index and the columns of X.
         """
-        rows = self._prepared(X)
-        filled = self.fit_.restored(self.fit_.completed(rows))
-        values = as_matrix(X, min_samples=1, missing=True)
-        whole = _of_the_precision_of(X, np.where(np.isnan(rows), filled, values))
-        return as_set_output(whole, X, self)
+        if is_dask(X):
+            self._check_new(X, "impute")
+            return X.map_blocks(self.fit_.imputed, dtype=X.dtype)
+        if sparse.issparse(X):
+            return X  # its zeros are values
+        return as_set_output(self._beside(X, self.fit_.imputed(self._matrix(X, "impute"))), X, self)
 
-    def get_covariance(self) -> Array:
+    def get_covariance(self) -> Any:
         """Covariance of the variables under probabilistic PCA.
 
         Returns
@@ -369,9 +394,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             In the units of X.
         """
         check_is_fitted(self)
-        return self._in_own_precision(self.fit_.covariance())
+        return self._as_fitted(self.fit_.covariance())
 
-    def get_precision(self) -> Array:
+    def get_precision(self) -> Any:
         """Inverse of `get_covariance`.
 
         Returns
@@ -380,9 +405,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._check_density()
-        return self._in_own_precision(self.fit_.precision())
+        return self._as_fitted(self.fit_.precision())
 
-    def score_samples(self, X: Data) -> Array:
+    def score_samples(self, X: Any) -> Any:
         """Log-likelihood of each sample under probabilistic PCA.
 
         Parameters
@@ -396,11 +421,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n,)
             Log-densities in the units of X, also with ``scale=True``.
         """
-        rows = self._prepared(X)
+        blocks = self._blocks(X, "score_samples")
         self._check_density()
-        return self.fit_.log_density(rows)
+        if blocks is not None:
+            return values_in_blocks(blocks, self.fit_, PCAFit.log_density)
+        return to_device(self.fit_.log_density(self._matrix(X)), self._home)
 
-    def score(self, X: Data, y: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: ArrayLike | None = None) -> float:
         """Mean log-likelihood of the samples under probabilistic PCA; higher is better.
 
         Parameters
@@ -414,7 +441,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         float
         """
-        return float(self.score_samples(X).mean())
+        return float(in_main_memory(self.score_samples(X)).mean())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted PCA as plain arrays and JSON, for `subspaces.load`.
@@ -433,19 +460,23 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Return the verdict and the first loadings; unfitted the parameters."""
         if not hasattr(self, "fit_"):
             return repr(self)
-        lines = [] if self.fit_.axes is None else [self.choice_.verdict]
+        counted = self.fit_.axes is not None or self.fit_.sampled is not None
+        lines = [self.choice_.verdict] if counted else []
         if not lines or self.n_components_ != self.choice_.n_components:
             lines.append(f"Kept: {self.n_components_} of {len(self.mean_)} directions.")
-        for r, loadings in enumerate(self.components_[:SHOWN]):
+        names, components = self.fit_.variables, self.fit_.components
+        for r, loadings in enumerate(components[:SHOWN]):
             strongest = np.argsort(-np.abs(loadings), kind="stable")[:STRONGEST]
-            named = ", ".join(f"{self.fit_.variables[j]} {loadings[j]:+.2f}" for j in strongest)
-            share = 100 * self.explained_variance_ratio_[r]
+            named = ", ".join(f"{names[j]} {loadings[j]:+.2f}" for j in strongest)
+            share = 100 * float(self.explained_variance_ratio_[r])
             lines.append(f"Component {r + 1} ({share:.1f} % of the variance): {named}")
         return "\n".join(lines)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -457,7 +488,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _units(self) -> Array:
         """Standard deviations (R,) of the scores, which `whiten` divides by."""
         deviations = np.sqrt(self.fit_.energies / self.fit_.freedom)
-        return np.maximum(deviations, np.finfo(self.components_.dtype).eps)
+        return np.maximum(deviations, np.finfo(np.float32 if self.fit_.single else float).eps)
 
     def _check_parameters(self) -> None:
         """Raise an error for a parameter that no table allows."""
@@ -475,24 +506,44 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
             raise ParameterError("X", fact)
 
-    def _prepared(self, X: Data) -> Array:
-        """Return the samples (n, p) around the mean, scaled; NaN for a missing value."""
+    def _check_new(self, X: Any, method: str) -> None:
+        """Raise an error if X has other variables than the table of fit, or is elsewhere."""
         check_is_fitted(self)
-        matrix = as_matrix(X, min_samples=1, missing=True)
+        check_device(X, self._home, f"PCA.{method}")
         validate_data(self, X, reset=False, skip_check_array=True)
-        check_squares(matrix)
-        return self.fit_.prepared(matrix)
 
-    def _in_own_precision(self, values: Array) -> Array:
-        found: Array = values.astype(self.components_.dtype, copy=False)
-        return found
+    def _blocks(self, X: Any, method: str) -> Blocks | None:
+        """Return X, checked, if it is read in blocks; None for a table in memory."""
+        check_is_fitted(self)
+        blocks = as_blocks(X)
+        if blocks is not None:
+            self._check_new(X, method)
+            if not is_dask(X):  # those of Dask are checked as they come
+                surveyed(blocks)
+        return blocks
+
+    def _matrix(self, X: Data, method: str = "transform") -> Array:
+        """Return X (n, p), checked; NaN for a missing value."""
+        check_is_fitted(self)
+        matrix = as_matrix(in_memory(X), min_samples=1, missing=True)
+        self._check_new(X, method)
+        check_squares(matrix)
+        return matrix
+
+    def _beside(self, X: Data, values: Array) -> Any:
+        """Return values in the precision and on the device of X."""
+        return to_device(values.astype(np.float32) if is_single(X) else values, device_of(X))
+
+    def _as_fitted(self, values: Array) -> Any:
+        """Return values in the precision and on the device of the table of fit."""
+        kind = np.float32 if self.fit_.single else np.float64
+        return to_device(values.astype(kind, copy=False), self._home)
 
 
 def _weights(sample_weight: ArrayLike, X: Data) -> Array:
     """Return the weights (n,) as floats; raise an error unless they count samples."""
-    weights: Array = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
+    checked = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights: Array = to_host(checked)
     if weights.sum() <= 1.0:
         fact = "The <sample_weight> sum to {value:g}, but each says how often a sample counts."
         more = Advice("scale them to a sum above 1")
@@ -500,12 +551,12 @@ def _weights(sample_weight: ArrayLike, X: Data) -> Array:
     return weights
 
 
-def is_single(X: Data) -> bool:
+def numbered(count: int) -> tuple[str, ...]:
+    """Return names for variables without names: "x0", "x1", ..."""
+    return tuple(f"x{j}" for j in range(count))
+
+
+def is_single(X: Any) -> bool:
     """Whether the values are of single precision."""
     dtype = getattr(X, "dtype", None)
-    return bool((np.asarray(X).dtype if dtype is None else dtype) == np.float32)
-
-
-def _of_the_precision_of(X: Data, values: Array) -> Array:
-    """Return the values in single precision if X is, otherwise as they are."""
-    return values.astype(np.float32) if is_single(X) else values
+    return "float32" in str(np.asarray(X).dtype if dtype is None else dtype)

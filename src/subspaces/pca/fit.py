@@ -52,7 +52,8 @@ class PCAFit:
     then divided by, None for nothing; others: energy off the axes; missing_share: of the cells;
     axes: all axes of the samples, around the mean and scaled, None if they were not kept; weights,
     observed (n, p): None for ones; found: how many components were counted, None if nobody asked;
-    single: whether the table was in single precision; seed: of the cells that are left out.
+    single: whether the table was in single precision; seed: of the cells that are left out;
+    sampled: the fit of a sample of many rows, in which components were counted.
     """
 
     n_samples: int
@@ -71,8 +72,9 @@ class PCAFit:
     found: Components | None = None
     single: bool = False
     seed: int = 0
-    variables: Annotated[tuple[str, ...], "p"] = ()
+    variables: tuple[str, ...] = ()
     sample_names: Annotated[NDArray[Any], "n"] | None = None
+    sampled: Any = None
 
     @property
     def n_components(self) -> int:
@@ -122,8 +124,7 @@ class PCAFit:
         names = range(self.n_samples) if self.sample_names is None else self.sample_names
         return VaryingTable(
             rows, varies, self.center, self.mean, self.scale, [str(name) for name in names],
-            self.observed, [v for v, kept in zip(self.variables, varies, strict=True) if kept],
-            self.weights,
+            self.observed, np.array(self.variables)[varies].tolist(), self.weights,
         )  # fmt: skip
 
     @property
@@ -145,6 +146,9 @@ class PCAFit:
     @cached_property
     def choice(self) -> PCAComponents:
         """How many components there are, how sure that is, and how many predict."""
+        if self.sampled is not None:
+            choice: PCAComponents = self.sampled.choice
+            return choice
         table, axes = self.table, self.all_axes
         varying = PrincipalAxes(axes.coordinates, axes.eigenvalues, axes.basis[table.varies])
         found = self.found
@@ -197,10 +201,6 @@ class PCAFit:
         rows = X - self.mean
         return rows if self.scale is None else rows / self.scale
 
-    def restored(self, rows: Array) -> Array:
-        """Return prepared samples (n, p) in the units of the table."""
-        return (rows if self.scale is None else rows * self.scale) + self.mean
-
     def completed(self, rows: Array) -> Array:
         """Return prepared samples (n, p) with what the components expect in place of NaN."""
         holes = np.isnan(rows)
@@ -215,11 +215,22 @@ class PCAFit:
         noise = max(per_cell, floor)
         return np.where(holes, incomplete.placed(rows, self._gaussian(noise), noise)[0], rows)
 
-    def log_density(self, rows: Array) -> Array:
-        """Log-density (n,) of prepared samples by their observed cells, in the units of the table.
+    def scores(self, X: Array) -> Array:
+        """Return the scores (n, R) of samples (n, p) on the components; NaN is filled first."""
+        return self.completed(self.prepared(X)) @ self.components.T
+
+    def imputed(self, X: Array) -> Array:
+        """Return samples (n, p) with what the components expect in place of NaN."""
+        rows = self.completed(self.prepared(X))
+        rows = (rows if self.scale is None else rows * self.scale) + self.mean
+        return np.where(np.isnan(X), rows, X).astype(X.dtype, copy=False)
+
+    def log_density(self, X: Array) -> Array:
+        """Log-density (n,) of samples (n, p) by their observed cells, in the units of the table.
 
         The noise is that of `positive_noise`, which must be above 0.
         """
+        rows = self.prepared(X)
         noise = self.positive_noise
         whole = IncompleteMixture((self._gaussian(noise),), np.ones(1), np.array([noise]))
         units = 0.0 if self.scale is None else ~np.isnan(rows) @ np.log(self.scale)
@@ -250,10 +261,10 @@ class PCAFit:
 
     def in_memory(self) -> "PCAFit":
         """Return the same for a file: without all axes of the samples if they are large."""
-        held = self.axes
+        held = self.axes if self.sampled is None else self.sampled.axes
         if held is None or held.coordinates.size + held.basis.size <= MOST_KEPT:
             return self
-        return replace(self, axes=None, observed=None)
+        return replace(self, axes=None, observed=None, sampled=None)
 
 
 def fit(

@@ -75,15 +75,14 @@ class Turns:
 class LeftOut:
     """The PCA without each sample of positive weight, in all axes of the PCA with it.
 
-    coordinates (n, d) and weights (n,) of the samples; removed (n,): u_i; rows (n, d): z_i; refits:
-    all axes (d, d), as rows, without a sample that nearly is an axis by itself.
+    coordinates (n, d) and weights (n,) of the samples; removed (n,): u_i; refits: all axes (d, d),
+    as rows, without a sample that nearly is an axis by itself.
     """
 
     coordinates: Array
     weights: Array
     removed: Array
     affine: bool
-    rows: Array
     eigenvalues: Array
     roots: Array
     refits: dict[int, Array]
@@ -98,9 +97,15 @@ class LeftOut:
         """What a change without a sample is multiplied by in its pseudo-value, (n,)."""
         return (self.total - self.removed) / self.removed
 
+    def rows(self, block: slice) -> Array:
+        """Return the z_i of a block of samples, (b, d)."""
+        removed, total = self.removed[block], self.total
+        lost = removed * total / (total - removed) if self.affine else removed
+        return np.sqrt(lost)[:, None] * self.coordinates[block]
+
     def axes_of(self, block: slice, which: Sequence[int]) -> Array:
         """Return axes ``which`` without each sample of a block, (b, len(which), d)."""
-        found = axes_without(self.rows[block], self.eigenvalues, self.roots[block], which)
+        found = axes_without(self.rows(block), self.eigenvalues, self.roots[block], which)
         for i, refit in self.refits.items():
             if block.start <= i < block.stop:
                 found[i - block.start] = refit[list(which)]
@@ -108,9 +113,10 @@ class LeftOut:
 
     def blocks(self, n_axes: int, length: int) -> Iterator[slice]:
         """Yield blocks of samples whose left-out axes, of this length each, are few numbers."""
-        step = max(1, BLOCK_ELEMENTS // (n_axes * length))
-        for start in range(0, len(self.rows), step):
-            yield slice(start, min(start + step, len(self.rows)))
+        n = len(self.weights)
+        step = max(1, min(BLOCK_ELEMENTS, self.coordinates.size // 4) // (n_axes * length))
+        for start in range(0, n, step):
+            yield slice(start, min(start + step, n))
 
     def covariance(self, products: Array, sums: Array) -> Array:
         """Return S from ``sum_i w_i q_i q_i'`` and ``sum_i w_i q_i`` of pseudo-values q_i."""
@@ -195,21 +201,23 @@ def t_intervals(
 
 def without_each(axes: PrincipalAxes, count: int, *, affine: bool, weights: Array) -> LeftOut:
     """Return the PCA without each sample, for its first ``count`` axes, at least one."""
-    present = weights > 0.0
-    coordinates, weights = axes.coordinates[present], weights[present]
-    total, removed = weights.sum(), np.minimum(weights, 1.0)
-    lost = removed * total / (total - removed) if affine else removed
-    rows = np.sqrt(lost)[:, None] * coordinates
-    roots = downdate(rows, axes.eigenvalues, count + 1).eigenvalues
-    few = min(count, axes.rank - 1)
-    claimed = leverage(rows[:, :few], axes.eigenvalues[:few]).sum(axis=1)
-    refits = {}
-    for i in np.flatnonzero(claimed > NEARLY_ALL).tolist():
-        others = weights - np.where(np.arange(len(weights)) == i, removed, 0.0)
-        values, refits[i] = _refitted(coordinates, others, affine)
-        found = min(count + 1, axes.rank)
-        roots[i, :found] = np.where(roots[i, :found] > 0.0, values[:found], 0.0)
-    return LeftOut(coordinates, weights, removed, affine, rows, axes.eigenvalues, roots, refits)
+    coordinates, rank, present = axes.coordinates, axes.rank, weights > 0.0
+    if not present.all():
+        coordinates, weights = coordinates[present], weights[present]
+    roots, refits = np.empty((len(weights), count + 1)), dict[int, Array]()
+    left = LeftOut(
+        coordinates, weights, np.minimum(weights, 1.0), affine, axes.eigenvalues, roots, refits
+    )
+    few, found = min(count, rank - 1), min(count + 1, rank)
+    for block in left.blocks(1, rank):
+        rows = left.rows(block)
+        roots[block] = downdate(rows, axes.eigenvalues, count + 1).eigenvalues
+        claimed = leverage(rows[:, :few], axes.eigenvalues[:few]).sum(axis=1)
+        for i in (block.start + np.flatnonzero(claimed > NEARLY_ALL)).tolist():
+            others = weights - np.where(np.arange(len(weights)) == i, left.removed, 0.0)
+            values, refits[i] = _refitted(coordinates, others, affine)
+            roots[i, :found] = np.where(roots[i, :found] > 0.0, values[:found], 0.0)
+    return left
 
 
 def _refitted(coordinates: Array, weights: Array, affine: bool) -> tuple[Array, Array]:
@@ -279,7 +287,7 @@ def _errors(left: LeftOut, without: Array, all_samples: Array) -> Array:
 def _rotations(left: LeftOut, basis: Array, rotation: Array) -> Array:
     """Return how varimax turns the first axes without each sample, (n, R, R)."""
     count = len(rotation)
-    found = np.empty((len(left.rows), count, count))
+    found = np.empty((len(left.weights), count, count))
     for block in left.blocks(count, len(basis)):
         new = left.axes_of(block, range(count))
         first, _, second = np.linalg.svd(new[..., :count] @ rotation)
@@ -290,7 +298,7 @@ def _rotations(left: LeftOut, basis: Array, rotation: Array) -> Array:
 def _quadratic(points: Array, matrix: Array) -> Array:
     """Return ``x M x'`` for each point x (m, d), at least 0, in blocks of points."""
     found = np.empty(len(points))
-    step = max(1, BLOCK_ELEMENTS // len(matrix))
+    step = max(1, min(BLOCK_ELEMENTS, points.size) // len(matrix))
     for start in range(0, len(points), step):
         block = points[start : start + step]
         found[start : start + step] = np.einsum("ij,ij->i", block @ matrix, block)

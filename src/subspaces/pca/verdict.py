@@ -224,7 +224,7 @@ def _count_of(found: Components) -> tuple[str, str]:
     if found.noise == "none" and found.count == 0:
         return "nothing", "All variables are constant, so there are no components."
     if found.noise == "none":
-        return "exact", "{count:#component}. The table has rank {count} and no noise."
+        return "exact", "The table has rank {count} and no noise: {count:#component}."
     if found.noise == "correlated" and found.count == 0:
         return "no_number", NO_NUMBER
     if found.noise == "correlated":

@@ -55,8 +55,6 @@ def selection(result: Any, *, ax: Axes | None = None) -> Any:
     with style.canvas(ax) as ax:
         if "cluster" not in columns:
             _draw_curve(ax, result)
-        elif "n_variables" in columns:
-            _draw_counts(ax, columns)
         else:
             _draw_dimensions(ax, columns)
     return ax
@@ -188,11 +186,6 @@ def _least_differences(table: dict[str, Any]) -> dict[str, dict[int, float]]:
         for line in (lines.setdefault(name, {}) for name in shared + own):
             line[n_clusters] = min(difference, line.get(n_clusters, np.inf))
     return dict(sorted(lines.items()))
-
-
-def _draw_counts(ax: Axes, columns: dict[str, Any]) -> None:
-    ax.bar(columns["cluster"], columns["n_variables"], color=style.colour_of(0), width=0.6)
-    ax.set(xlabel="cluster", ylabel="variables selected", xticks=columns["cluster"])
 
 
 def _draw_dimensions(ax: Axes, columns: dict[str, Any]) -> None:

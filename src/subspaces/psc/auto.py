@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from subspaces._types import Array, DimensionsCriterion, Indices, Penalty
-from subspaces.core.exact_union import EXACT
 from subspaces.core.loop import alternate
 from subspaces.core.row_order import neighbours_depend
 from subspaces.core.search import first_partition
@@ -39,6 +38,8 @@ from subspaces.subspace import (
 
 # Most rounds of a fit and a choice; the last choice is kept even if it would still change.
 MAX_ROUNDS = 4
+# The share of the data's energy below which a squared residual is rounding.
+EXACT = 1e-18
 # Excess kurtosis around the clusters. Clear unions with Gaussian noise stay below .3; where noise
 # with heavy tails was taken for clusters it is .6 and more (benchmarks/noise_families.py).
 HEAVY = 0.6
@@ -153,11 +154,10 @@ def fit_dimensions(
     fit_with(n_components=, init=): fits anew; asked: the settings or the estimator that asks;
     method: the rule of `best_dimensions`.
     """
-    random = np.random.default_rng(0)
     found = fit_with(n_components=min(2, max_components))
     seen: set[tuple[int, ...]] = set()
     for _ in range(MAX_ROUNDS):
-        dimensions = best_dimensions(found.clusters, X, asked, max_components, method, random)
+        dimensions = best_dimensions(found.clusters, X, asked, max_components, method)
         if dimensions == found.clusters.dimensions or tuple(dimensions) in seen:
             break
         seen.add(tuple(dimensions))
@@ -173,18 +173,15 @@ def best_dimensions(
     asked: Any,
     max_components: int,
     method: DimensionsCriterion,
-    random: np.random.Generator,
 ) -> list[int]:
     """Return the dimension that a rule chooses for each cluster, K integers.
 
-    method: "press", "noise", "parallel" or "exact", as in `selection.select_n_components`.
+    method: "press" or "noise", as in `selection.select_n_components`.
     """
     variables = variables_per_cluster(asked, len(clusters.subspaces))
     penalty: Penalty = getattr(asked, "penalty", "l1")
     found = [
-        choosing.dimension_of_members(
-            rows, clusters.affine, max_components, method, m, penalty, random
-        )
+        choosing.dimension_of_members(rows, clusters.affine, max_components, method, m, penalty)
         for rows, m in zip(clusters.members(X), variables, strict=True)
     ]
     return [max(r, fewest_dimensions(asked)) for r in found]
@@ -222,7 +219,7 @@ def fit_jointly(fit_with: FitWith[C], X: Array, settings: Settings, max_componen
     def dimension_of(k: int, members: Indices) -> int:
         rows = X[members] - centre_of(X[members], affine)
         found = choosing.dimension_of_members(
-            rows, affine, max_components, method, variables[k], settings.penalty, random
+            rows, affine, max_components, method, variables[k], settings.penalty
         )
         return max(found, fewest_dimensions(settings))
 

@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from subspaces._types import Array, Indices
-from subspaces.core.exact_union import exact_union
 from subspaces.core.partition import assign
 from subspaces.messages import FEWER_CLUSTERS, Advice, Grade, Verdict, in_a_row, use
 from subspaces.progress import Step
@@ -27,7 +26,7 @@ from subspaces.psc.result import Clusters
 from subspaces.psc.settings import Settings, is_auto
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
-from subspaces.subspace import centre_of, principal_axes
+from subspaces.subspace import centre_of
 
 # Rows that the choice is made from; of more a random part.
 MOST_ROWS = 1000
@@ -82,9 +81,6 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     models = replace(settings, affine=True) if _is_centred(settings, rows) else settings
     if not isinstance(settings.init, str) and not callable(settings.init):
         models = replace(models, init=np.asarray(settings.init)[looked_at])
-    exact = exact_candidate(rows, models, numbers) if is_auto(settings.n_components) else None
-    if exact is not None:
-        return _with_numbers(X, rows, settings, exact), _table_of_exact(exact)
     found = candidates(seen, models, numbers)
     found += [searched(seen, models, each) for each in best_of_each_number(found)[:ANSWERS]]
     best = best_of_each_number(found)
@@ -134,22 +130,6 @@ def _with_numbers(X: Array, rows: Array, settings: Settings, candidate: Candidat
     with collect_warnings():
         found = fit_dense(rows, chosen)
     return replace(chosen, init=assign(found.scores(X)))
-
-
-def exact_candidate(X: Array, settings: Settings, numbers: Sequence[int]) -> Candidate | None:
-    """Return the subspaces that hold every sample without error; None if there are none.
-
-    One cluster as large as the rank always does, so that only dimensions below it are tried.
-    """
-    models = (False, True) if is_auto(settings.affine) else (bool(settings.affine),)
-    found = []
-    for affine in models if len(numbers) else ():
-        rank = principal_axes(X - centre_of(X, affine)).rank
-        largest = min(settings.max_components, rank - 1)
-        union = exact_union(X, largest, affine, numbers[-1]) if largest > 0 else None
-        if union is not None and len(union[1]) in numbers:
-            found.append(Candidate(union[0], tuple(union[1]), affine, -np.inf))
-    return min(found, key=lambda each: sum(each.dimensions) + each.affine, default=None)
 
 
 def rows_to_look_at(X: Array) -> tuple[Indices, Array]:
@@ -271,11 +251,6 @@ def table_of(
         "answers": answers(best, against),
         **_in_words(verdict_on(best, against)),
     }
-
-
-def _table_of_exact(exact: Candidate) -> dict[str, Any]:
-    table = table_of([exact], [exact], None) | {"difference": [0.0]}
-    return table | _in_words(choosing.verdict_on_exact(exact.n_clusters))
 
 
 def _in_words(verdict: Verdict) -> dict[str, str]:

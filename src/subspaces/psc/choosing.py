@@ -16,16 +16,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import linalg, stats
+from scipy import stats
 
-from subspaces._types import Array, DimensionsCriterion, Labels, Mask, NoiseKind, Penalty
+from subspaces._types import Array, DimensionsCriterion, Labels, NoiseKind, Penalty
 from subspaces.core.criteria import costs, own_costs
 from subspaces.core.influence import paper_errors_oblique
 from subspaces.core.likelihood import student_costs
 from subspaces.core.partition import Partition
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import choose_rows
-from subspaces.core.secular import downdate, refit_factor
+from subspaces.core.secular import refit_factor
 from subspaces.core.sparse_loadings import captured_energy, sparse_loadings
 from subspaces.messages import Grade, Verdict, in_a_row
 from subspaces.pca.components import (
@@ -150,12 +150,6 @@ def verdict_on_clusters(
     return Verdict(code, fact, figures, grade=grade)
 
 
-def verdict_on_exact(n_clusters: int) -> Verdict:
-    """Return why K was chosen when all samples lie exactly on subspaces."""
-    fact = "{chosen:#cluster fits|clusters fit} every sample exactly. No other number was tried."
-    return Verdict("exact", fact, {"chosen": n_clusters, "near": []}, grade=Grade.SURE)
-
-
 def _short(value: float) -> str:
     """Return a number as text: whole from 10 on, two significant digits below."""
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
@@ -276,14 +270,6 @@ def dimension_by_press(
     return np.array(values + [np.inf] * (max_components - found))
 
 
-def dimension_by_exact_press(rows: Array, max_components: int, affine: bool = False) -> Array:
-    """Mean exact leave-one-out error with 1, 2, ... axes, (max_components,); it never rises."""
-    axes = principal_axes(rows)
-    tried = range(1, max_components + 1)
-    removed = [downdate(axes.coordinates, axes.eigenvalues, r, affine) for r in tried]
-    return np.array([each.squared_error.mean() for each in removed])
-
-
 def components_of_members(
     rows: Array, max_components: int, affine: bool = False
 ) -> Components | None:
@@ -311,20 +297,6 @@ def dimension_by_noise(rows: Array, max_components: int, affine: bool = False) -
     """Return the count of `components_of_members`, which may be 0; 1 where it cannot be told."""
     found = components_of_members(rows, max_components, affine)
     return 1 if found is None else found.count
-
-
-def dimension_by_permutation(rows: Array, max_components: int, random: np.random.Generator) -> int:
-    """Return how many leading eigenvalues exceed those of permuted columns, at least 1 [Horn 1965].
-
-    Parallel analysis: the r-th eigenvalue is compared with the mean r-th one of permuted copies.
-    """
-    observed = principal_axes(rows).eigenvalues[:max_components]
-    shuffled = np.zeros(max_components)
-    for _ in range(PERMUTATIONS + 1):
-        values = principal_axes(random.permuted(rows, axis=0)).eigenvalues[:max_components]
-        shuffled[: len(values)] += values / (PERMUTATIONS + 1)
-    above = observed > shuffled[: len(observed)]
-    return max(int(np.argmin(np.append(above, False))), 1)
 
 
 def permutation_gap(
@@ -365,62 +337,6 @@ def _log_energies(
     return np.log(np.maximum(totals, np.finfo(float).tiny))
 
 
-def cross_fitted_p_values(rows: Array, n_components: int, random: np.random.Generator) -> Array:
-    """The p-values of F-tests of whether each variable follows the cluster's axes, (p,).
-
-    The loadings come from one half of the members; in the other half each variable is regressed on
-    the scores computed without that variable. Then the halves change roles; twice the smaller of
-    the two p-values is returned.
-    """
-    order = random.permutation(len(rows))
-    halves = rows[order[::2]], rows[order[1::2]]
-    both = [
-        _p_values(test, principal_axes(fit).basis[:, :n_components])
-        for fit, test in (halves, halves[::-1])
-    ]
-    return np.minimum(2.0 * np.minimum(*both), 1.0)
-
-
-def _p_values(rows: Array, basis: Array) -> Array:
-    """p-values (p,) of F-tests of each variable on the scores without it; 1 where untestable."""
-    n, r = len(rows), basis.shape[1]
-    freedom = n - r
-    scores = rows @ basis
-    values = np.ones(rows.shape[1])
-    for j, column in enumerate(rows.T):
-        total = float(column @ column)
-        if freedom < 1 or total == 0.0:
-            continue
-        without = scores - np.outer(column, basis[j])
-        axes = linalg.qr(without, mode="economic")[0]
-        explained = float(np.sum((axes.T @ column) ** 2))
-        ratio = (explained / r) / max((total - explained) / freedom, np.finfo(float).tiny)
-        values[j] = stats.f.sf(ratio, r, freedom)
-    return values
-
-
-def discoveries(p_values: Array, rate: float) -> Mask:
-    """Mask (p,) of variables that pass at a false discovery rate [Benjamini & Hochberg 1995]."""
-    return stats.false_discovery_control(p_values) <= rate
-
-
-def selection_frequency(
-    rows: Array,
-    n_components: int,
-    n_variables: int,
-    penalty: Penalty,
-    n_halves: int,
-    random: np.random.Generator,
-) -> Array:
-    """Share of random halves of the members in which each variable has a loading, (p,)."""
-    counts = np.zeros(rows.shape[1])
-    for _ in range(n_halves):
-        half = random.choice(len(rows), len(rows) // 2, replace=False)
-        basis = sparse_loadings(rows[half], n_components, n_variables, penalty)
-        counts += basis.any(axis=1)
-    return counts / n_halves
-
-
 def largest_dimension(rows: Array, max_components: int) -> int:
     """Return the largest dimension to try for members (n, p): they need two beyond it."""
     n, p = rows.shape
@@ -434,20 +350,15 @@ def dimension_of_members(
     method: DimensionsCriterion,
     n_variables: int | None,
     penalty: Penalty,
-    random: np.random.Generator,
 ) -> int:
     """Return the dimension of a cluster by ``method``; rows (n, p) are from their mean if affine.
 
-    method: "press", "parallel" or "exact", otherwise the noise edge, by which it may be 0.
+    method: "press", otherwise the noise edge, by which it may be 0.
     """
     most = largest_dimension(rows, max_components)
     if method == "press":
         values = dimension_by_press(rows, most, n_variables or rows.shape[1], penalty, affine)
         return int(np.argmin(values)) + 1
-    if method == "parallel":
-        return dimension_by_permutation(rows, most, random)
-    if method == "exact":
-        return int(np.argmin(dimension_by_exact_press(rows, most, affine))) + 1
     return dimension_by_noise(rows, most, affine)
 
 

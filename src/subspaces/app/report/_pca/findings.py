@@ -2,26 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from subspaces._types import Array, Auto, Data, Indices, Seed
 from subspaces.app.report._findings import one_each
 from subspaces.app.report._names import as_text
-from subspaces.core import influence
-from subspaces.core.incomplete import observed_cells
-from subspaces.core.leave_one_out import centred
 from subspaces.data.validation import as_table_to_fit, row_names
-from subspaces.diagnostics import PCAComponents, PCAOutliers, pca_components, pca_outliers
+from subspaces.diagnostics import PCAComponents, PCAOutliers, pca_components
+from subspaces.estimators import PCA
 from subspaces.messages import Message, message_of
 from subspaces.named_table import MissingValues, missing_values
-from subspaces.pca.components import all_axes
-from subspaces.pca.intervals import StandardErrors, jackknife, t_intervals
-from subspaces.pca.missing import fit_pca, squared_influence
-from subspaces.runtime.parameters import as_count, as_flag
+from subspaces.pca.intervals import StandardErrors, t_intervals
+from subspaces.runtime.parameters import as_count
 from subspaces.runtime.warning import collect_warnings
-from subspaces.subspace import PrincipalAxes
 
 # How often an interval holds the true loading.
 LEVEL = 0.95
@@ -123,74 +117,43 @@ def gather_pca(
 ) -> PCAFindings:
     """Return the findings on a PCA of X; the parameters are those of `report.render_pca`."""
     matrix = as_table_to_fit(X, min_samples=FEWEST_SAMPLES)
-    center = as_flag(center, "center")
-    if as_flag(scale, "scale"):
-        spread = np.nanstd(matrix, axis=0, ddof=1)
-        matrix = matrix / np.where(spread > 0.0, spread, 1.0)
-    named = _with_names_of(X, matrix)
     with collect_warnings() as caught:
         components = pca_components(
-            named, center=center, max_components=max_components, random_state=random_state
+            X, center=center, scale=scale, max_components=max_components, random_state=random_state
         )
-    missing = missing_values(matrix)
-    whole = matrix if missing is None else np.where(np.isnan(matrix), np.nanmean(matrix, 0), matrix)
-    axes = all_axes(centred(whole, center))
     asked = not (isinstance(n_components, str) and n_components == "auto")
-    r = _checked(n_components, axes, center=center) if asked else components.n_components
+    model = PCA(n_components if asked else components.n_components, center=center, scale=scale)
     with collect_warnings():
-        outliers = pca_outliers(named, r, center=center, level=level)
-    if missing is None:
-        scores, squared_residual, spectrum = axes.split(r)
-        pulls = influence.squared_influence(scores, squared_residual, spectrum)
-    else:
-        pca = fit_pca(observed_cells(matrix), r, center)
-        axes = all_axes(centred(pca.completed, center))
-        scores, _, spectrum = axes.split(r)
-        pulls = squared_influence(pca)
-    signs = _signs(axes, r)
-    rows = row_names(X)
+        model.fit(X)
+        _check_number(model)
+        outliers = model.outliers(level=level)
+    missing, rows = missing_values(matrix), row_names(X)
     return PCAFindings(
         components=components,
         outliers=outliers,
         asked=asked,
-        scores=scores * signs,
-        loadings=axes.basis[:, :r] * signs,
-        explained=spectrum / axes.eigenvalues.sum(),
-        leverage=influence.leverage(scores, spectrum).sum(axis=1),
-        influence=pulls,
+        scores=model.transform(X),
+        loadings=model.components_.T,
+        explained=model.explained_variance_ratio_,
+        leverage=model.influence_.leverage,
+        influence=model.influence_.influence,
         # The verdicts call samples without names by their numbers, too.
         sample_names=[as_text(name) for name in (range(len(matrix)) if rows is None else rows)],
-        variable_names=_variable_names(X, matrix.shape[1]),
+        variable_names=[as_text(name) for name in model.fit_.variables],
         classes=None if classes is None else one_each(classes, len(matrix), "classes"),
         warned=tuple(map(message_of, caught)),
         preparation="each variable divided by its standard deviation" if scale else "",
         missing=missing,
-        errors=None if missing is not None else jackknife(axes, r, affine=center),
+        errors=None if missing is not None else model.fit_.standard_errors,
     )
 
 
-def _checked(n_components: int | Auto, axes: PrincipalAxes, *, center: bool) -> int:
-    """Return the number of components; raise an error for more than the samples span.
+def _check_number(model: PCA) -> None:
+    """Raise an error for more components than the samples span.
 
     One of the samples is left out when the others are to predict it.
     """
-    n, span = len(axes.coordinates), f"{axes.rank} direction{'s' * (axes.rank != 1)}"
-    why = f" for {n} samples that span {span}, with one sample left out"
-    most = min(n - 2 - center, axes.rank)
-    return as_count(n_components, "n_components", low=0, high=most, why=why)
-
-
-def _with_names_of(X: Any, matrix: Array) -> Any:
-    """Return the matrix as a pandas frame with the index of X; as it is if X has no row names."""
-    return matrix if row_names(X) is None else type(X)(matrix, X.index, X.columns)
-
-
-def _variable_names(X: Data, count: int) -> list[str]:
-    columns = list(getattr(X, "columns", ()))
-    return [as_text(name) for name in columns] or [f"x{j}" for j in range(count)]
-
-
-def _signs(axes: PrincipalAxes, r: int) -> Array:
-    """Return the signs (r,) that make the strongest loading of each axis positive."""
-    basis = axes.basis[:, :r]
-    return np.sign(basis[np.abs(basis).argmax(axis=0), np.arange(r)])
+    n, rank = model.n_samples_, model.fit_.all_axes.rank
+    why = f" for {n} samples that span {rank} direction{'s' * (rank != 1)}, with one left out"
+    most = min(n - 2 - model.center, rank)
+    as_count(model.n_components, "n_components", low=0, high=most, why=why)
