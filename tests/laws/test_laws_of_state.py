@@ -2,6 +2,7 @@
 
 import sys
 from copy import deepcopy
+from enum import Enum
 from functools import cache
 
 import dask.array as da
@@ -152,7 +153,7 @@ def assert_alike(found, expected, name):
         assert_array_equal(found.toarray(), expected.toarray(), name)
     elif isinstance(expected, np.ndarray):
         assert_array_equal(found, expected, name)
-    elif hasattr(expected, "__dict__"):
+    elif hasattr(expected, "__dict__") and not isinstance(expected, Enum):
         parts = {key: value for key, value in vars(expected).items() if key != "seconds"}
         for key, value in parts.items():
             assert_alike(vars(found)[key], value, f"{name}.{key}")
