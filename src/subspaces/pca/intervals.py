@@ -43,6 +43,8 @@ from subspaces.subspace import PrincipalAxes
 
 # Numbers in a block of left-out axes, or of matrices S_r: one megabyte, which stays in the cache.
 BLOCK_ELEMENTS = 1 << 17
+# Fewer rows in a block would take longer to call for than to compute.
+FEWEST_ROWS = 32
 # Neighbouring eigenvalues are mixed if their gap is at most this many of its standard errors.
 MIXED_ERRORS = 2.0
 
@@ -61,14 +63,6 @@ class StandardErrors:
     variances: Array
     mixed: Mask
     degrees: float
-
-
-@dataclass(frozen=True)
-class Turns:
-    """Angles in radians by which the subspace (n,) and each axis (n, R) turn without a sample."""
-
-    subspace: Array
-    axes: Array
 
 
 @dataclass(frozen=True)
@@ -111,10 +105,10 @@ class LeftOut:
                 found[i - block.start] = refit[list(which)]
         return found
 
-    def blocks(self, n_axes: int, length: int) -> Iterator[slice]:
+    def blocks(self, n_axes: int, length: int, fewest: int = 1) -> Iterator[slice]:
         """Yield blocks of samples whose left-out axes, of this length each, are few numbers."""
-        n = len(self.weights)
-        step = max(1, min(BLOCK_ELEMENTS, self.coordinates.size // 4) // (n_axes * length))
+        n, most = len(self.weights), min(BLOCK_ELEMENTS, self.coordinates.size // 4)
+        step = max(fewest, most // (n_axes * length))
         for start in range(0, n, step):
             yield slice(start, min(start + step, n))
 
@@ -161,27 +155,21 @@ def jackknife(
 
 def turns(
     axes: PrincipalAxes, n_components: int, *, affine: bool = True, weights: Array | None = None
-) -> Turns:
-    """Return the angles by which the subspace and each of its axes turn without each sample.
+) -> Array:
+    """Return the largest angle in radians by which the subspace turns without each sample, (n,).
 
-    That of the subspace is the largest principal angle; 0 for a sample of weight 0.
+    It is 0 for a sample of weight 0, and for all if the subspace is that of all samples.
     """
-    n, count = len(axes.coordinates), min(n_components, axes.rank)
-    weights = np.ones(n) if weights is None else weights
-    present = np.flatnonzero(weights)
-    found = Turns(np.zeros(n), np.zeros((n, count)))
-    if not count:
+    count, found = n_components, np.zeros(len(axes.coordinates))
+    if not 0 < count < axes.rank:
         return found
-    left = without_each(axes, count, affine=affine, weights=weights)
-    for block in left.blocks(count, axes.rank):
-        new = left.axes_of(block, range(count))
-        inside, outside = np.split(new, [count], axis=2)
-        sine = np.sqrt(np.linalg.eigvalsh(outside @ np.swapaxes(outside, 1, 2))[:, -1].clip(0.0))
-        cosine = np.linalg.svd(inside, compute_uv=False)[:, -1]
-        found.subspace[present[block]] = np.arctan2(sine, cosine)
-        own = np.diagonal(inside, axis1=1, axis2=2)
-        rest = np.sqrt(np.maximum(np.einsum("brl,brl->br", new, new) - own**2, 0.0))
-        found.axes[present[block]] = np.arctan2(rest, own)
+    weights = np.ones(len(found)) if weights is None else weights
+    left, present = without_each(axes, count, affine=affine, weights=weights), weights > 0.0
+    sines = [
+        _largest_singular_values(left.axes_of(block, range(count))[..., count:])
+        for block in left.blocks(count, axes.rank, FEWEST_ROWS)
+    ]
+    found[present] = np.arcsin(np.minimum(np.concatenate(sines), 1.0))
     return found
 
 
@@ -209,7 +197,7 @@ def without_each(axes: PrincipalAxes, count: int, *, affine: bool, weights: Arra
         coordinates, weights, np.minimum(weights, 1.0), affine, axes.eigenvalues, roots, refits
     )
     few, found = min(count, rank - 1), min(count + 1, rank)
-    for block in left.blocks(1, rank):
+    for block in left.blocks(1, rank, FEWEST_ROWS):
         rows = left.rows(block)
         roots[block] = downdate(rows, axes.eigenvalues, count + 1).eigenvalues
         claimed = leverage(rows[:, :few], axes.eigenvalues[:few]).sum(axis=1)
@@ -242,7 +230,7 @@ def _spreads(
     for first in range(0, count, step):
         which = range(first, min(first + step, count))
         products, sums = np.zeros((len(which), size, size)), np.zeros((len(which), size))
-        for block in left.blocks(len(which), size):
+        for block in left.blocks(len(which), size, FEWEST_ROWS):
             new = left.axes_of(block, which)
             if turned is not None:
                 new = np.swapaxes(turned[block], 1, 2) @ new
@@ -293,6 +281,14 @@ def _rotations(left: LeftOut, basis: Array, rotation: Array) -> Array:
         first, _, second = np.linalg.svd(new[..., :count] @ rotation)
         found[block] = varimax(np.swapaxes(new @ basis.T, 1, 2), start=first @ second)
     return found
+
+
+def _largest_singular_values(matrices: Array) -> Array:
+    """Return the largest singular value of each matrix (m, a, b), (m,)."""
+    across = np.swapaxes(matrices, 1, 2)
+    wide = matrices.shape[1] <= matrices.shape[2]
+    squares = matrices @ across if wide else across @ matrices
+    return np.sqrt(np.linalg.eigvalsh(squares)[:, -1].clip(0.0))
 
 
 def _quadratic(points: Array, matrix: Array) -> Array:

@@ -257,7 +257,7 @@ def influence_of(
         loo_error = _weighted_errors(axes, n_components, squared_residual, weights, center=center)
         scores = np.sqrt(weights)[:, None] * scores
     return PCAInfluence(
-        angle=turns(axes, n_components, affine=center, weights=weights).subspace,
+        angle=turns(axes, n_components, affine=center, weights=weights),
         leverage=influence.leverage(scores, spectrum).sum(axis=1),
         loo_error=loo_error,
         influence=influence.squared_influence(scores, squared_residual, spectrum),
