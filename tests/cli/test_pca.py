@@ -325,9 +325,8 @@ def test_a_preset_prepares_expression(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--dims", 99], "--dims 99 is out of range for 100 samples that span 30 directions"),
+        (["--dims", 99], "--dims 99 is out of range for 100 samples and 30 variables"),
         (["--max-dims", 99], "--max-dims 99 is out of range for 100 samples and 30 variables"),
-        (["--top-variables", 2], "Only 2 of 2 variables vary, but you need at least 3"),
         (["--log"], "Logarithms need values of 0 or more"),
         (["--labels", "typ"], "data.csv has no column 'typ'. Did you mean 'type'"),
         (["--seed", "-1"], "(see: subspaces pca --help)"),
@@ -353,7 +352,6 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(fails, table, tmp_path, ar
         ),
         (lambda frame: frame * 0 + 1, "all samples are identical, so there is nothing to cluster"),
         (lambda frame: frame.assign(ward="a"), "'a' is not a number. Add --ignore ward"),
-        (lambda frame: frame.iloc[:, :2], "you need at least 3 to tell a component from noise"),
     ],
 )
 def test_a_bad_table_is_one_line(fails, tmp_path, change, message):
@@ -362,18 +360,27 @@ def test_a_bad_table_is_one_line(fails, tmp_path, change, message):
     assert not (tmp_path / "r").exists()
 
 
+def test_two_variables_get_an_answer_and_a_doubt(run, tmp_path):
+    path = write_frame(tmp_path / "t.csv", frame_of(simulated()).iloc[:, :2])
+    ended = run("pca", path, "--json", "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    assert (ended.document["code"], ended.document["shown"]) == ("too_small", 1)
+    ended = run("pca", path, "--out", tmp_path / "other")
+    assert "not compared" in ended.out
+
+
 def test_more_components_than_the_samples_span_are_refused(run, fails, tmp_path):
     random = np.random.default_rng(0)
     X = random.normal(size=(40, 2)) @ random.normal(size=(2, 8))
     path = write_frame(tmp_path / "t.csv", frame_of(X))
     said = fails("pca", path, "--dims", 5, "--out", tmp_path / "r")
     assert said == (
-        "--dims 5 is out of range for 40 samples that span 2 directions, with one sample left out. "
+        "--dims 5 is out of range for 40 samples that span 2 directions, with one left out. "
         "Use 0 to 2."
     )
     ended = run("pca", path, "--dims", 2, "--out", tmp_path / "r", "--no-page")
     assert ended.code == 0, ended.err
-    assert ended.out.startswith("The table has rank 2 and no noise")
+    assert "The table has rank 2 and no noise" in ended.out
     assert "no noise" in ended.out.splitlines()[4]
 
 

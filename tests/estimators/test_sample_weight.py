@@ -55,6 +55,43 @@ def test_a_weight_counts_as_so_many_equal_samples(kind):
     assert_array_equal(weighted.get_params()["init"], FIRST)
 
 
+@pytest.mark.filterwarnings("ignore::subspaces.messages.SubspacesWarning")
+@pytest.mark.parametrize("kind", ["many rows", "sparse", "wide and sparse"])
+@pytest.mark.parametrize("criterion", ["influence", "hat", "likelihood", "residual"])
+@pytest.mark.parametrize("affine", [False, True])
+def test_a_weight_counts_as_so_many_equal_samples_in_passes(kind, criterion, affine):
+    n, p = (3400, 5) if kind == "many rows" else (60, 5 if kind == "sparse" else 210)
+    union = make_subspaces([n, n, n], p, [1, 2, 1], noise=0.1, offset=1.0, random_state=0)
+    random, rows = np.random.default_rng(0), union.data
+    weights = random.integers(0, 4, size=3 * n).astype(float)
+    first = np.where(random.random(3 * n) < 0.9, union.target, 0)
+    again = np.repeat(np.arange(3 * n), weights.astype(int))
+    model = PSC(3, n_components=[1, 2, 1], affine=affine, criterion=criterion, random_state=0)
+    if criterion == "residual":
+        model = KSubspaces(3, n_components=[1, 2, 1], affine=affine, random_state=0)
+    held = np.asarray if kind == "many rows" else sparse.csr_array
+    weighted = clone(model).set_params(init=first).fit(held(rows), sample_weight=weights)
+    repeated = clone(model).set_params(init=first[again]).fit(held(rows[again]))
+    assert_array_equal(weighted.labels_[again], repeated.labels_)
+    assert_allclose(weighted.fit_.sizes, repeated.fit_.sizes)
+    names = {*MEASURED} - ({"noise_variance_", "objective_"} if p > 200 else set())  # by a sample
+    for name in names & vars(repeated).keys():
+        assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-7, atol=1e-12)
+    if hasattr(repeated, "influence_"):
+        assert_allclose(weighted.influence_[again], repeated.influence_, rtol=1e-5)
+        assert np.isnan(weighted.influence_[weights == 0]).all()
+
+
+def test_many_rows_are_searched_by_weight():
+    """A cluster of light samples and one of samples that are not there."""
+    union = make_subspaces([4000, 4000, 4000], 5, [1, 1, 1], noise=0.05, random_state=0)
+    weights = np.array([1.0, 1e-3, 0.0])[union.target]
+    model = PSC(2, random_state=0).fit(union.data, sample_weight=weights)
+    assert np.mean(model.labels_[:8000] == union.target[:8000]) > 0.95
+    assert_array_equal(model.labels_[8000:], model.predict(union.data[8000:]))
+    assert_allclose(model.fit_.sizes.sum(), 4004.0)
+
+
 @pytest.mark.parametrize("noise", ["own", "shared"])
 def test_a_mixture_of_weighted_samples_is_that_of_equal_ones(noise):
     weighted, repeated = (
@@ -142,6 +179,18 @@ def test_it_is_said_what_weights_do_not_go_with(model, rows):
         model.fit(rows, sample_weight=WEIGHTS)
 
 
+def test_weights_do_not_go_with_dask():
+    rows = pytest.importorskip("dask.array").from_array(X, chunks=(50, 6))
+    with refuses("sample_weight"):
+        PSC(3).fit(rows, sample_weight=WEIGHTS)
+
+
+def test_weights_do_not_go_with_many_rows_on_a_device():
+    rows = pytest.importorskip("torch").asarray(np.tile(X, (112, 1)))
+    with config_context(array_api_dispatch=True), refuses("sample_weight"):
+        PSC(3).fit(rows, sample_weight=np.tile(WEIGHTS, 112))
+
+
 def test_other_methods_take_no_weights():
     with refuses("sample_weight", kind=TypeError):
         SSC(3).fit(X, sample_weight=WEIGHTS)
@@ -207,9 +256,8 @@ def k_means(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::subspaces.messages.SubspacesWarning")
-@pytest.mark.parametrize("container", [np.array])
-def test_scikit_learns_results_by_hand(k_means, container):
-    k_means.test_kmeans_results(container, "lloyd", np.float64)
+def test_scikit_learns_results_by_hand(k_means):
+    k_means.test_kmeans_results(np.array, "lloyd", np.float64)
 
 
 @pytest.mark.filterwarnings("ignore::subspaces.messages.SubspacesWarning")
@@ -218,4 +266,6 @@ def test_scikit_learns_tests_of_weights(k_means):
         k_means.test_weighted_vs_repeated(seed)
         k_means.test_scaled_weights(OurKMeans, peers.X, seed)
         k_means.test_unit_weights_vs_no_weights(OurKMeans, peers.X, seed)
+        k_means.test_scaled_weights(OurKMeans, sparse.csr_array(peers.X), seed)
+        k_means.test_dense_sparse(OurKMeans, sparse.csr_array(peers.X), seed)
     k_means.test_sample_weight_unchanged(OurKMeans)

@@ -164,7 +164,7 @@ def test_what_cannot_be_is_refused():
     ):
         with pytest.raises(ValueError, match=r"missing in column 4\. Leave them out: X\[:, ~np"):
             call(X)
-        with pytest.raises(ValueError, match=r"no value in row 7"):
+        with pytest.raises(ValueError, match=r"in row 7"):
             call(np.vstack([np.delete(X, 4, axis=1)[:7], np.full((1, 29), np.nan)]))
         with pytest.raises(ValueError, match="inf at row 0"):
             call(np.where(np.isnan(X), np.inf, X))

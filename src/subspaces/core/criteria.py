@@ -51,7 +51,7 @@ from subspaces.core.likelihood import (
     robust_variance,
     weights_of,
 )
-from subspaces.core.partition import Partition
+from subspaces.core.partition import Partition, as_divisors
 from subspaces.core.rows import ClusterView
 from subspaces.core.secular import copy_of
 from subspaces.core.sparse_view import influence_on, union_of_supports
@@ -332,11 +332,6 @@ def own_costs(matrix: Array, labels: Labels) -> Array:
 def objective(matrix: Array, labels: Labels, weights: Array | None) -> float:
     """Sum of the rows' costs (n, K) under their own clusters, each times its weight."""
     return weighted_sum(own_costs(matrix, labels), weights)
-
-
-def as_divisors(sizes: Array | Counts) -> Array:
-    """Return sizes (K,) to divide by: 1 for an empty cluster."""
-    return np.where(sizes > 0, sizes, 1.0)
 
 
 def score_inputs(

@@ -131,6 +131,11 @@ def unit_of(weights: Array | None) -> float:
     return 1.0 if weights is None else min(float(weights[weights > 0.0].mean()), 1.0)
 
 
+def as_divisors(sizes: NDArray[Any]) -> Array:
+    """Return sizes (K,) to divide by: 1 for an empty cluster."""
+    return np.where(sizes > 0, sizes, 1.0)
+
+
 def smallest_size(n_components: int) -> int:
     """Return the fewest members that leave-one-out needs: R + 2, or 1 if R is 0."""
     return n_components + 2 if n_components else 1

@@ -25,9 +25,10 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from subspaces._types import AnyArray, Block
+from subspaces._types import AnyArray, Array, Block
 from subspaces.core.array import is_sparse, like, membership, namespace, to_host, zeros_like
 from subspaces.core.criteria import CRITERIA, ScoreInputs
+from subspaces.core.secular import copy_of
 from subspaces.data import pass_kernels
 from subspaces.data.blocks import slices, working_memory
 from subspaces.data.pass_kernels import FourSums, SumClusters
@@ -51,7 +52,8 @@ def assign_and_sum(
     Without labels every row is scored as an outsider of every cluster, and the objective is the sum
     of the costs under the next labels.
     """
-    if pass_kernels.has_loops(rows, plan.criterion):
+    weights = plan.weights_of(rows, start)
+    if weights is None and pass_kernels.has_loops(rows, plan.criterion):
         found, objective, sums = pass_kernels.assigned(rows, labels, plan)
         return found, _summed(labels, found, objective, plan, sums)
     if _is_scored_in_place(rows, plan):
@@ -60,9 +62,9 @@ def assign_and_sum(
     scores, squared = _scores_and_distances(rows, plan)
     if pass_kernels.sums_in_place(rows, plan) and not plan.by_scatter:
         return _assign_by_images(rows, scores, squared, labels, plan)
-    new, own = _assigned(scores, squared, labels, plan)
-    sums = partial(cluster_sums, rows, scores, plan)
-    return new, _summed(labels, new, grand_total(own), plan, sums)
+    new, own = _assigned(scores, squared, labels, plan, weights)
+    sums = partial(cluster_sums, rows, scores, plan, weights=weights)
+    return new, _summed(labels, new, grand_total(own, weights), plan, sums, weights)
 
 
 def _summed(
@@ -71,6 +73,7 @@ def _summed(
     objective: AnyArray | float,
     plan: Pass,
     sums: SumClusters,
+    weights: Array | None = None,
 ) -> BlockSums:
     """Return the `BlockSums` of a block under its next labels.
 
@@ -84,7 +87,7 @@ def _summed(
     chosen = namespace(new).nonzero(new != labels)[0]
     joined, left = sums(new, chosen), sums(labels, chosen)
     changes = [now - before for now, before in zip(joined[1:], left[1:], strict=True)]
-    sizes = cluster_sizes(new, plan.n_clusters)
+    sizes = cluster_sizes(new, plan.n_clusters, weights)
     return BlockSums(objective, chosen.shape[0], sizes, *changes)
 
 
@@ -143,7 +146,8 @@ def partition_sums(
 ) -> tuple[AnyArray, BlockSums]:
     """Return the given labels unchanged, and the `BlockSums` of a block under them."""
     found: FourSums
-    if pass_kernels.has_loops(rows):
+    weights = plan.weights_of(rows, start)
+    if weights is None and pass_kernels.has_loops(rows):
         found = pass_kernels.cluster_sums(rows, None, plan, labels)
     elif _is_scored_in_place(rows, plan):
         found = pass_kernels.sum_kernels().scatter_sums(rows, labels, plan)
@@ -153,7 +157,7 @@ def partition_sums(
             found = pass_kernels.sum_kernels().image_sums(rows, labels, plan)
         else:
             scores = None if plan.by_scatter else scores_on(rows, plan)
-            found = cluster_sums(rows, scores, plan, labels)
+            found = cluster_sums(rows, scores, plan, labels, weights=weights)
     return labels, BlockSums(0.0, labels.shape[0], *found)
 
 
@@ -171,15 +175,17 @@ def nearest(rows: Block, labels: AnyArray | None, start: int, plan: Pass) -> tup
 
 def own_cost(rows: Block, labels: AnyArray, start: int, plan: Pass) -> tuple[AnyArray, AnyArray]:
     """Return the cost of each row under its own cluster, (b,), and the sum of these costs."""
-    own = _assigned(*_scores_and_distances(centred(rows, plan), plan), labels, plan)[1]
-    return own, grand_total(own)
+    weights, scored = plan.weights_of(rows, start), _scores_and_distances(centred(rows, plan), plan)
+    own = _assigned(*scored, labels, plan, weights)[1]
+    return own, grand_total(own, weights)
 
 
 def influence_and_errors(
     rows: Block, labels: AnyArray, start: int, plan: Pass
 ) -> tuple[AnyArray, AnyArray | float]:
     """Return the influence of each row, (b,), and the sum of the squared leave-one-out errors."""
-    if pass_kernels.has_loops(rows):
+    weights = plan.weights_of(rows, start)
+    if weights is None and pass_kernels.has_loops(rows):
         return pass_kernels.influence_and_errors(rows, labels, plan)
     plans = [replace(plan, criterion=name) for name in ("influence", "loo")]
     if _is_scored_in_place(rows, plan):
@@ -187,8 +193,8 @@ def influence_and_errors(
         influence, errors = (kernels.from_rows(rows, labels, each)[1] for each in plans)
     else:
         scored = _scores_and_distances(centred(rows, plan), plan)
-        influence, errors = (_assigned(*scored, labels, each)[1] for each in plans)
-    return influence, grand_total(errors)
+        influence, errors = (_assigned(*scored, labels, each, weights)[1] for each in plans)
+    return influence, grand_total(errors, weights)
 
 
 def residual_energy(rows: Block, labels: AnyArray, start: int, plan: Pass) -> tuple[None, float]:
@@ -206,7 +212,10 @@ def residual_energy(rows: Block, labels: AnyArray, start: int, plan: Pass) -> tu
             axes = like(plan.subspaces.axes[k], own)
             own = own - like(plan.subspaces.centres[k], own)
             rest = own - (own @ axes) @ axes.T
-            energy += float(xp.sum(rest * rest))
+            squares = xp.sum(rest * rest, axis=1)
+            weights = plan.weights_of(some, start + part.start)
+            weights = None if weights is None else weights[labels[part] == k]
+            energy += float(grand_total(squares, weights))
     return None, energy
 
 
@@ -226,13 +235,22 @@ class Assigned:
         return Assigned(first, self.objective + other.objective)
 
 
-def first_rows(rows: Block, labels: AnyArray, start: int, n_clusters: int) -> tuple[None, Assigned]:
-    """Return None, and an `Assigned` with the least row number in every cluster of a block."""
+def first_rows(
+    rows: Block, labels: AnyArray, start: int, n_clusters: int, weights: Array | None = None
+) -> tuple[None, Assigned]:
+    """Return None, and an `Assigned` with the least row number in every cluster of a block.
+
+    weights (n,): of the rows of all blocks, those of weight 0 are not there; None for none such.
+    """
     first = np.full(n_clusters, np.inf)
     front = min(LEADING_ROWS, labels.shape[0])
     for begin, end in ((0, front), (front, labels.shape[0])):
-        there, where = np.unique(to_host(labels[begin:end]), return_index=True)
-        first[there] = np.minimum(first[there], start + begin + where)
+        some, places = to_host(labels[begin:end]), np.arange(start + begin, start + end)
+        if weights is not None:
+            counted = weights[start + begin : start + end] > 0.0
+            some, places = some[counted], places[counted]
+        there, where = np.unique(some, return_index=True)
+        first[there] = np.minimum(first[there], places[where])
         if np.isfinite(first).all():
             break
     return None, Assigned(first)
@@ -275,28 +293,47 @@ def squared_lengths(rows: Block) -> AnyArray:
     return found
 
 
-def costs(scores: AnyArray, squared: AnyArray, labels: AnyArray | None, plan: Pass) -> AnyArray:
-    """Return costs (b, K) by the plan's criterion, from scores (b, K, R) and squared distances."""
+def costs(
+    scores: AnyArray,
+    squared: AnyArray,
+    labels: AnyArray | None,
+    plan: Pass,
+    weights: Array | None = None,
+) -> AnyArray:
+    """Return costs (b, K) by the plan's criterion, from scores (b, K, R) and squared distances.
+
+    weights (b,): of the rows, None if all count one.
+    """
     arrays = plan.arrays_like(scores)
     xp = namespace(scores)
     energies = (scores - arrays.shift[None, ...]) ** 2
     residual = xp.clip(squared - xp.sum(energies, axis=2), 0.0, None)
+    copy = None if weights is None else copy_of(weights)
     if not isinstance(energies, np.ndarray):
-        return _costs(energies, residual, labels, plan.criterion, arrays)
+        return _costs(energies, residual, labels, plan.criterion, arrays, copy)
     # Powers leave the range of single precision long before that of double.
     energies, residual = energies.astype(np.float64), to_host(residual, np.float64)
     with np.errstate(over="ignore"):
-        cost = _costs(energies, residual, labels, plan.criterion, arrays)
+        cost = _costs(energies, residual, labels, plan.criterion, arrays, copy)
     largest = np.minimum(cost, np.finfo(scores.dtype).max)
     return np.where(np.isinf(cost), cost, largest).astype(scores.dtype)
 
 
 def _costs(
-    energies: AnyArray, residual: AnyArray, labels: AnyArray | None, name: str, arrays: PassArrays
+    energies: AnyArray,
+    residual: AnyArray,
+    labels: AnyArray | None,
+    name: str,
+    arrays: PassArrays,
+    copy: Array | None,
 ) -> AnyArray:
-    """Return costs (b, K): a member's under its own cluster, an outsider's under all others."""
+    """Return costs (b, K): a member's under its own cluster, an outsider's under all others.
+
+    copy (b,): how much of each row is left out or joins, None for all of it.
+    """
     criterion = CRITERIA[name]
-    cost: AnyArray = criterion.outsider(ScoreInputs(energies, residual, arrays))
+    joins = None if copy is None else copy[:, None]
+    cost: AnyArray = criterion.outsider(ScoreInputs(energies, residual, arrays, copy=joins))
     if labels is None:
         return cost
     xp, member = namespace(energies), membership(labels, residual.shape[1])
@@ -305,12 +342,17 @@ def _costs(
         xp.sum(xp.where(member, residual, xp.zeros_like(residual)), axis=1),
         arrays,
         xp.astype(labels, xp.int64),
+        copy=copy,
     )
     return xp.where(member, criterion.member(own)[:, None], cost)
 
 
 def _assigned(
-    scores: AnyArray, squared: AnyArray, labels: AnyArray | None, plan: Pass
+    scores: AnyArray,
+    squared: AnyArray,
+    labels: AnyArray | None,
+    plan: Pass,
+    weights: Array | None = None,
 ) -> tuple[AnyArray, AnyArray]:
     """Return the next labels (b,) and the costs (b,) under the present ones; rows that tie stay.
 
@@ -321,7 +363,7 @@ def _assigned(
             scores, squared, labels, plan
         )[:2]
         return found
-    cost = costs(scores, squared, labels, plan)
+    cost = costs(scores, squared, labels, plan, weights)
     xp = namespace(cost)
     short = plan.label_type if xp is np else xp.int32
     best, least = xp.astype(xp.argmin(cost, axis=1), short), xp.min(cost, axis=1)
@@ -331,16 +373,18 @@ def _assigned(
     return xp.where(own <= least, xp.astype(labels, short), best), own
 
 
-def grand_total(values: AnyArray) -> AnyArray:
-    """Return the sum of all values of an array, in double precision."""
+def grand_total(values: AnyArray, weights: Array | None = None) -> AnyArray:
+    """Return the sum of all values of an array, by weight, in double precision."""
+    if weights is not None:
+        return weights @ to_host(values, np.float64)
     xp = namespace(values)
     return xp.sum(values, dtype=xp.float64)
 
 
-def cluster_sizes(labels: AnyArray, n_clusters: int) -> AnyArray:
-    """Return the number of rows in every cluster, (K,), as floats."""
+def cluster_sizes(labels: AnyArray, n_clusters: int, weights: Array | None = None) -> AnyArray:
+    """Return the number of rows in every cluster, or their weight, (K,), as floats."""
     if isinstance(labels, np.ndarray):
-        return np.bincount(labels, minlength=n_clusters) + 0.0
+        return np.bincount(labels, weights, n_clusters) + 0.0
     xp = namespace(labels)
     return xp.sum(xp.astype(membership(labels, n_clusters), xp.float64), axis=0)
 
@@ -351,27 +395,30 @@ def cluster_sums(
     plan: Pass,
     labels: AnyArray,
     chosen: AnyArray | None = None,
+    weights: Array | None = None,
 ) -> FourSums:
     """Return sizes (K,), energy (K,), totals (K, p) and products of the members of each cluster.
 
     The rows are centred, and scores are theirs on all axes. If `chosen` holds row indices, only
-    these rows are summed. For products see `BlockSums`.
+    these rows are summed. weights (b,): of the rows, None if all count one. For products see
+    `BlockSums`.
     """
     if chosen is not None:
         rows, labels = _take(rows, chosen), _take(labels, chosen)
         scores = None if scores is None else _take(scores, chosen)
+        weights = None if weights is None else weights[chosen]
     if scores is None or plan.by_scatter:
-        return _scatter_sums(rows, labels, plan)
+        return _scatter_sums(rows, labels, plan, weights)
     lengths = squared_lengths(rows)
     xp = namespace(lengths)
-    member = membership(labels, plan.n_clusters)
-    weights = xp.astype(member, lengths.dtype).T
-    sizes = xp.sum(xp.astype(weights, xp.float64), axis=1)
-    energy = xp.astype(weights @ lengths, xp.float64)
+    counts = xp.astype(membership(labels, plan.n_clusters), lengths.dtype)
+    counts = counts if weights is None else counts * weights[:, None]
+    sizes = xp.sum(xp.astype(counts, xp.float64), axis=0)
+    energy = xp.astype(counts.T @ lengths, xp.float64)
     totals: AnyArray = np.zeros((plan.n_clusters, rows.shape[1]))
     if plan.affine:
-        totals = xp.astype(weights @ rows, xp.float64)
-    own = scores * xp.astype(member, scores.dtype)[..., None]
+        totals = xp.astype(counts.T @ rows, xp.float64)
+    own = scores * xp.astype(counts, scores.dtype)[..., None]
     return sizes, energy, totals, _images(rows, own)
 
 
@@ -390,7 +437,9 @@ def _images(rows: Block, own: AnyArray) -> AnyArray:
     return xp.permute_dims(product, (0, 2, 1))
 
 
-def _scatter_sums(rows: Block, labels: AnyArray, plan: Pass) -> FourSums:
+def _scatter_sums(
+    rows: Block, labels: AnyArray, plan: Pass, weights: Array | None = None
+) -> FourSums:
     """`cluster_sums` with scatter matrices; rows are sorted by label, each cluster is a slice."""
     xp, n_clusters = namespace(labels), plan.n_clusters
     order = xp.argsort(labels, stable=True)
@@ -398,13 +447,20 @@ def _scatter_sums(rows: Block, labels: AnyArray, plan: Pass) -> FourSums:
     rows = _take(rows, order)
     if plan.in_float64 and not is_sparse(rows):
         rows = xp.astype(rows, xp.float64)
+    sizes: AnyArray = np.diff(ends) + 0.0
+    if weights is not None:
+        sizes, roots = cluster_sizes(labels, n_clusters, weights), np.sqrt(weights)[order]
+        rows = rows * roots[:, None] if not is_sparse(rows) else sparse.diags_array(roots) @ rows
     parts = [rows[int(a) : int(b), :] for a, b in pairwise(ends)]
     products = xp.astype(xp.stack([_square(part) for part in parts]), xp.float64)
     energy = xp.sum(xp.linalg.diagonal(products), axis=1)
     totals: AnyArray = np.zeros((n_clusters, rows.shape[1]))
-    if plan.affine:
+    if plan.affine and weights is None:
         totals = xp.stack([_column_sums(part) for part in parts])
-    return np.diff(ends) + 0.0, energy, totals, products
+    elif plan.affine:
+        each = zip(np.split(roots, ends[1:-1]), parts, strict=True)
+        totals = np.stack([own @ part for own, part in each])
+    return sizes, energy, totals, products
 
 
 def _square(rows: Block) -> AnyArray:
@@ -440,8 +496,9 @@ def assign_rows(
     cost, _ = score(rows, labels, start, plan)
     xp = namespace(cost)
     best = xp.astype(xp.argmin(cost, axis=1), xp.int32)
-    _, found = first_rows(rows, best, start, cost.shape[1])
-    return best, Assigned(found.first, float(grand_total(xp.min(cost, axis=1))))
+    _, found = first_rows(rows, best, start, cost.shape[1], plan.weights)
+    least = grand_total(xp.min(cost, axis=1), plan.weights_of(rows, start))
+    return best, Assigned(found.first, float(least))
 
 
 def own_coordinates(

@@ -9,6 +9,7 @@ import numpy as np
 from subspaces._types import AnyArray, Array, Block, Codes, Sparse
 from subspaces.core.array import is_sparse, like, membership, namespace, to_host
 from subspaces.core.contrast import pooled_deviation
+from subspaces.core.partition import Partition, as_divisors
 from subspaces.data import pass_kernels
 
 # Relative rounding error of a sum over up to 1e8 rows, at most: ten thousand units in the last
@@ -36,11 +37,17 @@ class Sums:
         )
 
 
-def sums_from(rows: Block, labels: AnyArray, start: int, points: Array) -> tuple[None, Sums]:
+def sums_from(
+    rows: Block, labels: AnyArray, start: int, points: Array, weights: Array | None = None
+) -> tuple[None, Sums]:
     """Return None and the `Sums` of a block; points (K, p): what each cluster is measured from.
 
-    Rows with the label -1 are left out.
+    weights (n,): of the rows of all blocks, None if all count one. Rows with the label -1 are left
+    out.
     """
+    if weights is not None:
+        some = weights[start : start + rows.shape[0]]
+        return None, _weighted_sums(rows, to_host(labels, np.intp), points, some)
     if isinstance(labels, np.ndarray) and labels.min(initial=0) < 0:
         rows, labels = rows[labels >= 0], labels[labels >= 0]
     if is_sparse(rows):
@@ -63,6 +70,21 @@ def sums_from(rows: Block, labels: AnyArray, start: int, points: Array) -> tuple
     return None, Sums(to_host(sizes), to_host(totals), to_host(squares))
 
 
+def _weighted_sums(rows: Block, labels: Codes, points: Array, weights: Array) -> Sums:
+    """Return the `Sums` of a block whose rows have weights (b,), few rows at a time."""
+    step, total = max(FEW_NUMBERS // rows.shape[1], FEW_ROWS), None
+    for begin in range(0, len(labels), step):
+        part = slice(begin, begin + step)
+        some = rows[part].toarray() if is_sparse(rows) else rows[part]
+        clusters = Partition(labels[part], len(points), weights[part])
+        seen = some - points[labels[part]]
+        squares = clusters.row_weights @ seen**2
+        found = Sums(clusters.sizes, clusters.indicator.T @ seen, squares)
+        total = found if total is None else total + found
+    assert total is not None
+    return total
+
+
 def _sparse_sums(rows: Sparse, labels: Codes, points: Array) -> Sums:
     """Return the `Sums` of a sparse block; entries that are zero are counted, not written out."""
     n_clusters, p = points.shape
@@ -81,7 +103,7 @@ def _sparse_sums(rows: Sparse, labels: Codes, points: Array) -> Sums:
 
 def from_sums(sums: Sums, points: Array) -> tuple[Array, Array]:
     """Return the means (K, p) and standard deviations (p,) that `means_and_spread` would find."""
-    counts = np.maximum(sums.sizes, 1.0)[:, None]
+    counts = as_divisors(sums.sizes)[:, None]
     means = points + sums.totals / counts
     means[sums.sizes == 0] = sums.sizes @ means / sums.sizes.sum()
     # A variable that is the same everywhere must not differ by the rounding of its sums.
@@ -90,4 +112,4 @@ def from_sums(sums: Sums, points: Array) -> tuple[Array, Array]:
     squares = sums.squares - (sums.totals**2 / counts).sum(axis=0)
     seen = (squares > SUM_ROUNDING * sums.squares) & (squares > sums.sizes.sum() * unit**2)
     squares = np.where(seen, squares, 0.0)
-    return means, pooled_deviation(squares, int(sums.sizes.sum()), int((sums.sizes > 0).sum()))
+    return means, pooled_deviation(squares, sums.sizes.sum(), int((sums.sizes > 0).sum()))

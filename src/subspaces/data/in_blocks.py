@@ -18,7 +18,13 @@ import numpy as np
 from subspaces._types import AnyArray, Array, Labels
 from subspaces.core.array import is_foreign, like, namespace
 from subspaces.core.criteria import CRITERIA
-from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor, capped_variance
+from subspaces.core.likelihood import (
+    VARIANCE_FLOOR,
+    Data,
+    as_divisor,
+    capped_variance,
+    positive,
+)
 from subspaces.core.loop import Assignment, Fitted, Samples
 from subspaces.core.partition import (
     DEGENERATE,
@@ -26,6 +32,7 @@ from subspaces.core.partition import (
     angular_closeness,
     refill_size,
     smallest_size,
+    unit_of,
 )
 from subspaces.core.rows import CANCELLATION
 from subspaces.data import block_pass
@@ -73,8 +80,9 @@ class BlockProblem:
 
     rank: of the data; usual_energy: the mean energy of a row along one direction; sample_rows:
     returns a sample of the rows (m, p), less the origin, from which an empty cluster is refilled;
-    origin (p,): subtracted from every row first, None for nothing; cache: some of the sample rows,
-    once they were asked for.
+    origin (p,): subtracted from every row first, None for nothing; weights (n,): of the rows, None
+    if all count one; cache: some of the sample rows, which are drawn by weight, once they were
+    asked for.
     """
 
     blocks: Blocks
@@ -85,7 +93,13 @@ class BlockProblem:
     usual_energy: float
     sample_rows: Callable[[], Array]
     origin: Array | None = None
+    weights: Array | None = None
     cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows: their number if all count one."""
+        return self.blocks.shape[0] if self.weights is None else float(self.weights.sum())
 
     @property
     def by_scatter(self) -> bool:
@@ -106,12 +120,13 @@ class BlockProblem:
             at_least(subspaces, floor),
             criterion,
             self.rank,
-            self.blocks.shape[0],
+            self.total,
             self.origin,
             self.by_scatter,
             only_moved,
             in_float64=not self.blocks.rounded,
             affine=self.affine,
+            weights=self.weights,
         )
 
     def robust_noise(self, subspaces: Subspaces) -> float:
@@ -156,7 +171,15 @@ class BlockProblem:
     def next_subspaces(self, sums: ClusterSums, before: Subspaces) -> Subspaces:
         """Return the subspaces of sums: exact from scatter matrices, a step nearer from images."""
         step = from_scatter if self.by_scatter else from_images
-        return step(sums, before, self.dimensions, self.rank, self.affine)
+        return self._with_noise(step(sums, before, self.dimensions, self.rank, self.affine))
+
+    def _with_noise(self, found: Subspaces) -> Subspaces:
+        """Return subspaces with their noise; if rows have weights, by the weight of one row."""
+        if self.weights is None:
+            return found
+        left = found.sizes - self.affine * unit_of(self.weights)
+        freedom = float(np.maximum(left, 0.0) @ np.maximum(self.rank - found.dimensions, 0))
+        return replace(found, noise=float(found.residual.sum()) / positive(freedom))
 
     def exact_subspaces(
         self, labels: Any, guess: Subspaces, sums: ClusterSums | None = None
@@ -176,7 +199,8 @@ class BlockProblem:
             return centred_images(images, axes, self.affine)
 
         axes, spectra = leading_axes(product, found.axes, found.in_use)
-        return sums, from_axes(sums, axes, spectra, self.dimensions, self.rank, self.affine)
+        exact = from_axes(sums, axes, spectra, self.dimensions, self.rank, self.affine)
+        return sums, self._with_noise(exact)
 
 
 class LastPass(NamedTuple):
@@ -252,8 +276,13 @@ class RowsInBlocks(Samples):
         return Fitted(labels, problem.exact_passes, subspaces)
 
     def too_small(self, here: Fitted) -> list[int]:
-        """Return the indices of clusters with fewer members than their dimension needs."""
-        needed = np.array([smallest_size(r) for r in self.dimensions])
+        """Return the indices of clusters with fewer members than their dimension needs.
+
+        If rows have weights, of clusters that weigh less than so many of the lightest rows.
+        """
+        weights = self.problem.weights
+        least = 1.0 if weights is None else float(weights[weights > 0.0].min())
+        needed = least * np.array([smallest_size(r) for r in self.dimensions])
         return np.flatnonzero(here.subspaces.sizes < needed).tolist()
 
     def is_empty(self, here: Fitted, cluster: int) -> bool:
@@ -326,7 +355,7 @@ def _refilled(problem: BlockProblem, subspaces: Subspaces, k: int, random: Draw)
     near = rows[np.argsort(-closeness, kind="stable")[:wanted]]
     centre = centre_of(near, problem.affine)
     found, values = left_singular((near - centre).T[None])
-    more = problem.blocks.shape[0] / len(rows)
+    more = problem.total / len(rows)
     energies = more * values[0, : problem.dimensions[k]] ** 2
     r = np.count_nonzero(energies > FAINTEST)
     axes, spectra = np.zeros(subspaces.axes.shape[1:]), np.ones(subspaces.axes.shape[2])
@@ -343,13 +372,15 @@ def _refilled(problem: BlockProblem, subspaces: Subspaces, k: int, random: Draw)
 
 def subspaces_of_sample(problem: BlockProblem, labels: Labels) -> Subspaces:
     """Return the exact subspaces of a partition of the sample rows; labels (m,)."""
-    small = replace(problem, blocks=ArrayBlocks(problem.sample_rows()), origin=None)
+    blocks = ArrayBlocks(problem.sample_rows())
+    small = replace(problem, blocks=blocks, origin=None, weights=None)
     return small.exact_subspaces(small.blocks.split(labels), _random_subspaces(small))[1]
 
 
 def first_rows(problem: BlockProblem, labels: Any) -> Array:
     """Return the least row number in every cluster, (K,); infinite where a cluster is empty."""
-    visit = partial(block_pass.first_rows, n_clusters=len(problem.dimensions))
+    k, weights = len(problem.dimensions), problem.weights
+    visit = partial(block_pass.first_rows, n_clusters=k, weights=weights)
     blocks = at_once(problem.blocks)
     blocks = blocks.in_one_thread() if isinstance(blocks, ArrayBlocks) else blocks
     return blocks.fold(visit, labels)[1].first
@@ -370,7 +401,12 @@ def residual_energy(problem: BlockProblem, labels: Any, subspaces: Subspaces) ->
 def influence_and_press(
     problem: BlockProblem, labels: Any, subspaces: Subspaces
 ) -> tuple[Any, float]:
-    """Return every row's influence (n,), and the mean squared leave-one-out error (PRESS)."""
+    """Return every row's influence (n,), and the mean squared leave-one-out error (PRESS).
+
+    A row of weight 0 has none.
+    """
     plan = problem.plan(subspaces, "influence")
     influence, errors = problem.fold(block_pass.influence_and_errors, plan, labels)
-    return influence, float(errors) / problem.blocks.shape[0]
+    if problem.weights is not None:
+        influence[problem.weights == 0.0] = np.nan
+    return influence, float(errors) / problem.total

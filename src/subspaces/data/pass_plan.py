@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subspaces._types import AnyArray, Block
+from subspaces._types import AnyArray, Array, Block
 from subspaces.core.array import like, namespace, place, zeros_like
 from subspaces.core.criteria import CRITERIA, ClusterStats
 from subspaces.data.subspaces import Subspaces
@@ -40,8 +40,8 @@ class Pass:
     every row first, None for nothing; by_scatter: whether scatter matrices are summed rather than
     images ``S_k V_k``; only_moved: whether only the rows that change their cluster are summed;
     in_float64: whether sums are taken in float64 whatever the rows are; affine: whether the
-    subspaces have means; cache: arrays made from the subspaces, by library, device and precision of
-    the rows.
+    subspaces have means; weights (n,): of all rows, in main memory, None if all count one; cache:
+    arrays made from the subspaces, by library, device and precision of the rows.
     """
 
     subspaces: Subspaces
@@ -53,6 +53,7 @@ class Pass:
     only_moved: bool = False
     in_float64: bool = True
     affine: bool = True
+    weights: Array | None = None
     cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -67,6 +68,10 @@ class Pass:
             self.cache[where] = _arrays_like(self, rows)
         found: PassArrays = self.cache[where]
         return found
+
+    def weights_of(self, rows: Block, start: int) -> Array | None:
+        """Return the weights (b,) of a block, whose first row has the number ``start``; or None."""
+        return None if self.weights is None else self.weights[start : start + rows.shape[0]]
 
     @property
     def n_clusters(self) -> int:

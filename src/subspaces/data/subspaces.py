@@ -16,6 +16,7 @@ import numpy as np
 
 from subspaces._types import AnyArray, Array, Counts, Indices, Mask
 from subspaces.core.array import like, namespace, to_host, transposed
+from subspaces.core.partition import as_divisors
 from subspaces.runtime.threads import cached_property
 from subspaces.subspace import Subspace, largest_eigenpairs
 
@@ -214,7 +215,7 @@ def with_one(values: Kept, k: int, value: AnyArray | float) -> Kept:
 def _centres(sums: ClusterSums, affine: bool) -> AnyArray:
     if not affine:
         return np.zeros(sums.totals.shape)
-    return sums.totals / like(np.maximum(sums.sizes, 1)[:, None], sums.totals)
+    return sums.totals / like(as_divisors(sums.sizes)[:, None], sums.totals)
 
 
 def squared_lengths(centres: AnyArray) -> Array:

@@ -244,7 +244,8 @@ def choice_of(
     counted = table.weighted(axes)
     loco = _left_out_cells(counted, len(found.ratio), random, table.observed, center=table.center)
     predictive = int(np.argmin(loco))
-    explained = axes.eigenvalues[: len(found.ratio)] / max(axes.eigenvalues.sum(), 1e-300)
+    explained = axes.eigenvalues / max(axes.eigenvalues.sum(), 1e-300)
+    explained = explained[: len(found.ratio) or found.count]
     energies = axes.basis**2 @ axes.eigenvalues
     loudest = "", 0.0
     if energies.any():

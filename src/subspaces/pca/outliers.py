@@ -393,7 +393,7 @@ def judge_samples(
 
     if robust:
         if holes is not None:
-            fact = "<robust=True> needs a table without missing values."
+            fact = "<robust=True> does not work with missing values."
             raise ParameterError("robust", fact, FILL, value=robust)
         return Members(axes, center, _in_variables(found_robustly(), v))
     if holes is None:
@@ -659,6 +659,6 @@ def _verdict(
     who = ", ".join(each for kind, each in words.items() if figures[kind])
     fact = (
         f"{{count}} of {{samples}} samples {'does' if count == 1 else 'do'} not belong: {who}. "
-        "A table without outliers has a chance of {level:%} to name any."
+        "If there were no outliers, the chance of naming any would be {level:%}."
     )
     return Verdict("some", fact, figures, grade=Grade.DOUBTFUL)

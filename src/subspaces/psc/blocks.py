@@ -11,14 +11,15 @@ import numpy as np
 from subspaces._types import Array, Indices
 from subspaces.core.array import is_dask, is_foreign, like, namespace, to_host
 from subspaces.core.criteria import CRITERIA
-from subspaces.core.dimensions import dimensions_of
+from subspaces.core.dimensions import check_enough, dimensions_of
 from subspaces.core.likelihood import Data, as_divisor
 from subspaces.core.loop import Clustering, alternate
 from subspaces.core.low_rank import n_directions
+from subspaces.core.partition import unit_of
 from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows, Rows, centred_rows
 from subspaces.core.which_run import AGREEING, Run, agree
-from subspaces.data.block_pass import assign_rows
+from subspaces.data.block_pass import Assigned, assign_rows
 from subspaces.data.blocks import ArrayBlocks, Blocks, as_held, at_once, rows_of
 from subspaces.data.contrast_sums import from_sums, sums_from
 from subspaces.data.in_blocks import (
@@ -83,9 +84,12 @@ class Swept:
     points: Array
 
 
-def fit_blocks(rows: SurveyedBlocks, settings: Settings) -> Fit:
-    """Return the fit of rows that are read in passes."""
-    swept = sweep_blocks(rows, settings)
+def fit_blocks(rows: SurveyedBlocks, settings: Settings, weights: Array | None = None) -> Fit:
+    """Return the fit of rows that are read in passes.
+
+    weights (n,): of the rows, in main memory, as the rows are; None if all count one.
+    """
+    swept = sweep_blocks(rows, settings, weights)
     n, problem, result, order = rows.shape[0], swept.problem, swept.result, swept.order
     given = Run("labels", result.labels, 0, 0.0, result, result.objective)
     batched = take(result.subspaces, order)
@@ -96,13 +100,17 @@ def fit_blocks(rows: SurveyedBlocks, settings: Settings) -> Fit:
         problem.affine,
         problem.criterion,
         problem.criterion,
-        Data(n, problem.rank, problem.usual_energy),
+        Data(problem.total, problem.rank, problem.usual_energy),
         result.objective,
         course_of(result, swept.runs or [given]),
         cell_noise=np.nan,
+        weights=weights,
     )
     if settings.measures:
         fit = _measured(_numbered(fit, rows.blocks, swept.points, order), problem, result, batched)
+        if weights is not None and not weights.all():
+            new, _ = _predicted(fit, rows.blocks)
+            fit = replace(fit, labels=np.where(weights > 0.0, fit.labels, new))
     else:
         fit = _as_predicted(fit, rows.blocks, swept.points[order])
     warn_of_a_poor_end(settings, result, swept.runs, n, alike=swept.alike)
@@ -116,7 +124,7 @@ def _numbered(fit: Fit, blocks: Blocks, points: Array, order: Indices) -> Fit:
 
     points (K, p): near the means of the clusters, as labels in blocks number them.
     """
-    sizes, means, within_std = sizes_means_and_spread(blocks, fit.labels, points)
+    sizes, means, within_std = sizes_means_and_spread(blocks, fit.labels, points, fit.weights)
     labels = blocks.join(fit.labels, np.argsort(order))
     sizes, means = to_host(sizes)[order], to_host(means)[order]
     return replace(fit, labels=labels, sizes=sizes, means=means, within_std=to_host(within_std))
@@ -124,15 +132,21 @@ def _numbered(fit: Fit, blocks: Blocks, points: Array, order: Indices) -> Fit:
 
 def _as_predicted(fit: Fit, blocks: Blocks, points: Array) -> Fit:
     """Return the fit with the labels that `predict` finds: rows may still have moved."""
-    nearest, found = blocks.fold(partial(assign_rows, plan=fit.pass_over(blocks)), None)
+    nearest, found = _predicted(fit, blocks)
     order = np.argsort(found.first, kind="stable")
     if is_another_order(fit, order):
         fit = replace(fit, subspaces=tuple(fit.subspaces[k] for k in order))
         points = points[order]
-        nearest, found = blocks.fold(partial(assign_rows, plan=fit.pass_over(blocks)), None)
+        nearest, found = _predicted(fit, blocks)
     fit = replace(fit, labels=nearest)
     fit = _numbered(fit, blocks, points, np.arange(len(points)))
     return with_labels_of_new(fit, fit.labels, fit.sizes, found.objective)
+
+
+def _predicted(fit: Fit, blocks: Blocks) -> tuple[Any, Assigned]:
+    """Return the cluster of least cost of each row, and their objective by weight."""
+    plan = replace(fit.pass_over(blocks), weights=fit.weights)
+    return blocks.fold(partial(assign_rows, plan=plan), None)
 
 
 def _measured(fit: Fit, problem: BlockProblem, result: Clustering, batched: Subspaces) -> Fit:
@@ -140,7 +154,8 @@ def _measured(fit: Fit, problem: BlockProblem, result: Clustering, batched: Subs
     rank, p = fit.data.rank, problem.blocks.shape[1]
     energy = residual_energy(problem, result.labels, result.subspaces)
     widths, directions = fit.dimensions, directions_of_all(problem)
-    noise = noise_variance(energy, batched.sizes, widths, directions, float(fit.affine))
+    spent = fit.affine * unit_of(fit.weights)
+    noise = noise_variance(energy, batched.sizes, widths, directions, spent)
     pulls, press = influence_and_press(problem, result.labels, result.subspaces)
     by_distance = problem.criterion == "distance"
     warn_of_repulsion(fit.criterion, fit.subspaces, batched.residual, batched.sizes)
@@ -155,18 +170,23 @@ def _measured(fit: Fit, problem: BlockProblem, result: Clustering, batched: Subs
     )
 
 
-def sweep_blocks(rows: SurveyedBlocks, settings: Settings) -> Swept:
-    """Find subspaces on a sample of the rows, and sweep them over all rows."""
+def sweep_blocks(rows: SurveyedBlocks, settings: Settings, weights: Array | None = None) -> Swept:
+    """Find subspaces on a sample of the rows, drawn by weight, and sweep them over all rows."""
     blocks, affine = rows.blocks, bool(settings.affine)
     random = as_generator(settings.random_state)
     dimensions = dimensions_of(settings, blocks, low=0 if affine else 1)
-    n_chosen = sample_size(blocks, dimensions)
-    chosen = np.sort(random.choice(blocks.shape[0], n_chosen, replace=False))
+    n_chosen, shares = sample_size(blocks, dimensions), None
+    if weights is not None:
+        check_enough(weights, dimensions)
+        n_chosen = min(n_chosen, int(np.count_nonzero(weights)))
+        shares = weights / weights.sum()
+    chosen = np.sort(random.choice(blocks.shape[0], n_chosen, replace=False, p=shares))
     on_device = _device_kinds(blocks, settings, dimensions)
     if isinstance(settings.init, str) and not on_device:
         sample = blocks.sample(chosen)
         posed = pose(settings, sample)
-        problem = _in_passes(rows, posed, _sampled_again(blocks, chosen, sample))
+        again = _sampled_again(blocks, chosen, sample)
+        problem = replace(_in_passes(rows, posed, again), weights=weights)
         alike, interchangeable = posed.alike, posed.interchangeable
         by_likelihood = settings.compares_by_likelihood(posed)
         best, runs = best_partition(sample, posed, settings, by_likelihood=by_likelihood)
@@ -178,6 +198,7 @@ def sweep_blocks(rows: SurveyedBlocks, settings: Settings) -> Swept:
         alike, interchangeable = posed.alike, posed.interchangeable
         some = thinned(chosen, max(REFILL_ROWS, few))
         problem = _in_passes(rows, posed, partial(blocks.sample, some))
+        problem = replace(problem, weights=weights)
         if on_device:
             start, runs = _device_starts(problem, settings, chosen, on_device, random)
         else:
@@ -345,7 +366,7 @@ def directions_of_all(problem: BlockProblem) -> int:
 
 
 def sizes_means_and_spread(
-    blocks: Blocks, labels: Any, points: Array
+    blocks: Blocks, labels: Any, points: Array, weights: Array | None = None
 ) -> tuple[Array, Array, Array]:
     """Return the clusters' sizes (K,), means (K, p) and the deviation around them (p,).
 
@@ -356,7 +377,7 @@ def sizes_means_and_spread(
         # Sums in double precision need room beside the rows.
         rows = blocks.block_rows or blocks.shape[0]
         blocks = replace(blocks, block_rows=max(rows // 4, 1))
-    sums = blocks.fold(partial(sums_from, points=points), labels)[1]
+    sums = blocks.fold(partial(sums_from, points=points, weights=weights), labels)[1]
     return sums.sizes, *from_sums(sums, points)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from subspaces._types import Array
+from subspaces.core.array import is_dask, is_foreign
 from subspaces.core.dimensions import check_enough, dimensions_of
 from subspaces.core.partition import assign
 from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks, blocks_of, survey_of
@@ -36,7 +37,7 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
         _check_takes_weights(X, settings)
     if isinstance(X, SurveyedBlocks):
         with one_blas_thread():
-            return fit_blocks(X, settings)
+            return fit_blocks(X, settings, weights)
     if settings.refine == "descent" and len(X) > FEW_ROWS:
         fact = f"<refine='descent'> works for up to {FEW_ROWS} samples, but there are {len(X)}."
         others = use("refine", "ppca"), use("refine", None)
@@ -53,7 +54,11 @@ def _check_takes_weights(X: Array | SurveyedBlocks, settings: Settings) -> None:
     if settings.left_open:
         reason = f"<{settings.left_open[0]}='auto'>"
     elif isinstance(X, SurveyedBlocks):
-        reason = "many rows"
+        array = X.blocks.array
+        if is_dask(array):
+            reason = "Dask arrays"
+        elif is_foreign(array):
+            reason = "many rows on a device"
     elif has_holes(X):
         reason = "missing values"
     if reason:
@@ -107,7 +112,7 @@ def _fit_given(X: Array, settings: Settings, weights: Array | None) -> Fit:
         return fit_incomplete(X, settings)
     blocks = blocks_of(X) if settings.needs_memory is None else None
     if blocks is not None:  # many rows, some of which the numbers were chosen from
-        return fit_blocks(SurveyedBlocks(blocks, survey_of(blocks)), settings)
+        return fit_blocks(SurveyedBlocks(blocks, survey_of(blocks)), settings, weights)
     found = fit_dense(X, settings, weights)
     if not found.affine and len(found.subspaces) > 1:
         warn_of_level(X, settings.variable_names)

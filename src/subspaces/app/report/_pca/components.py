@@ -36,6 +36,7 @@ HOW = {
     ),
     "correlated": "The dotted line assumes uncorrelated noise, so it means little here.",
     "none": "The table has no noise: a few components describe every sample exactly.",
+    "unknown": "The table is too small to compare a component with noise.",
 }
 
 
@@ -43,7 +44,7 @@ def components(draft: PCADraft) -> str:
     """Return the HTML of "How many components": strength, prediction, and a table of both."""
     found = draft.found
     known = found.components
-    if known.noise == "none":
+    if known.noise in ("none", "unknown"):
         left = draft.figure("strength", figures.variance(found), "Variance along each component")
     else:
         label = "Strength of each component compared with noise"
@@ -209,7 +210,7 @@ def _table_of_variables(found: PCAFindings) -> str:
 def alone(draft: PCADraft) -> str | None:
     """Return the HTML of "What rests on one sample"; None if no component can be tested for it."""
     found, known = draft.found, draft.found.components
-    if known.n_components == 0 or known.noise in ("none", "correlated"):
+    if known.n_components == 0 or known.noise in ("none", "correlated", "unknown"):
         return None
     if found.alone:
         words = " ".join(

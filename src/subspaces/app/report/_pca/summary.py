@@ -83,7 +83,7 @@ def _reasons(found: PCAFindings) -> list[str]:
 
 def _on_one_sample(found: PCAFindings) -> str:
     known = found.components
-    if known.n_components == 0 or known.noise in ("none", "correlated"):
+    if known.n_components == 0 or known.noise in ("none", "correlated", "unknown"):
         return ""
     if not found.alone:
         return "No component depends on a single sample: each stays without its most important one."
