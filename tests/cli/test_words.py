@@ -23,7 +23,7 @@ PYTHON_ALONE = (
     "<init", "<weights", "<refine", "<min_components", "<method", "<consensus", "<cluster=",
     "<names>", "<expressed>", "<y>", "<by=", "<candidates", "adata", "AnnData", "fit_predict",
     "labels_", "pca_press", "pca_components", "recipes.expression", "row {} of X",
-    "does not accept",
+    "does not accept", "sample_weight", "<coverage", "<robust",
 )  # fmt: skip
 NAMES_OF_VALUES = {"loo_projection", "press_points", "press_sum", "codimension_one"}
 ENDINGS = r"(csv|tsv|txt|gz|gct|cls|xlsx|xls|npz|parquet|h5ad|html|json)"

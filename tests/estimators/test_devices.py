@@ -50,6 +50,7 @@ def test_labels_are_those_of_numpy(xp, sizes, model, affine):
     X, target = union(0, 3.0 if affine else 0.0, sizes)
     model.set_params(affine=affine, init=nearly(target))
     expected, scores = model.fit(X).labels_, model.transform(X)
+    p = model.predict_proba(X)
     with config_context(array_api_dispatch=True):
         foreign = xp.asarray(X)
         model.fit(foreign)
@@ -57,6 +58,7 @@ def test_labels_are_those_of_numpy(xp, sizes, model, affine):
         np.testing.assert_array_equal(host(model.predict(foreign)), model.move_to(X).predict(X))
         model.move_to(foreign)
         np.testing.assert_allclose(host(model.transform(foreign)), scores, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(host(model.predict_proba(foreign)), p, atol=1e-7)
         coordinates = model.project(foreign[:50, :])
         points = host(model.reconstruct(foreign))
         model.move_to(X)

@@ -172,6 +172,14 @@ def test_rows_in_blocks_have_the_probabilities_of_rows_in_memory():
         np.testing.assert_allclose(density, model.score_samples(new), rtol=1e-8)
 
 
+def test_chunks_of_dask_have_the_probabilities_of_rows_in_memory():
+    dask_array = pytest.importorskip("dask.array")
+    model = fitted(sparse.csr_array(UNION.data), False, 1)
+    found = model.predict_proba(dask_array.from_array(UNION.data, chunks=(50, -1)))
+    assert found.shape == (120, 3)
+    np.testing.assert_allclose(found, model.predict_proba(UNION.data), atol=1e-8)
+
+
 def test_many_rows_have_no_probabilities_of_their_own_but_can_be_asked_for():
     many = np.tile(UNION.data, (90, 1))
     model = fitted(many, False, 1)

@@ -344,9 +344,17 @@ def test_distances_from_clusters_have_a_linear_scale_unless_one_is_far_beyond_al
     assert drawn(far) == ["log", "log"]
 
 
-def test_a_share_between_clusters_is_no_reassurance(union):
+def test_the_least_sure_samples_are_listed_without_reassurance(union):
     model = PSC(2, n_components=2, random_state=0).fit(union.data)
-    assert "not how good the clusters are" in section(render(model), "samples")
+    page = render(model)
+    own = model.probabilities_.max(axis=1)
+    first, second = (f"sample {i}</bdi> ({100 * own[i]:.0f} %)" for i in np.argsort(own)[:2])
+    listed = section(page, "samples")
+    assert listed.index(first) < listed.index(second)
+    assert "not how good the clusters are" in listed
+    traces = figures_of(page)["probabilities"]["data"]
+    heights = np.concatenate([numbers(trace["y"]) for trace in traces])
+    np.testing.assert_allclose(np.sort(heights), np.sort(own), atol=1e-3)
 
 
 def test_a_cluster_without_axes_is_called_a_mean_profile(union):

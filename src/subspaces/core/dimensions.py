@@ -81,7 +81,10 @@ def check_enough(weights: Array, dimensions: Sequence[int]) -> None:
     needed = max(sum(map(partition.smallest_size, dimensions)), 2)
     positive = int(np.count_nonzero(weights))
     if positive < needed:
-        fact = f"<sample_weight> is positive for {{n:#sample}}, but {needed} are needed."
+        fact = (
+            "Only {n:#sample has|samples have} a positive <sample_weight>, but you need "
+            f"{needed}."
+        )
         smaller = FEWER_CLUSTERS, SMALLER_DIMENSION
         raise ParameterError("sample_weight", fact, *smaller, n=positive)
 

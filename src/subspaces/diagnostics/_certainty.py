@@ -30,7 +30,7 @@ from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
 
 # Share of the labels on which halves agree below which the partition is in doubt. Above it the
-# probabilities of 200 random unions were off by 0.01 on average (benchmarks/calibration.py).
+# probabilities of random unions had a calibration error of 0.02 (benchmarks/calibration.py).
 IN_DOUBT = 0.7
 # Random splits behind `label_sets`: four fits to halves take about as long as two to all samples.
 SPLITS = 2
@@ -85,7 +85,7 @@ def label_confidence(
     Parameters
     ----------
     model : fitted PSC or KSubspaces
-        What it chose for "auto", the halves take over.
+        What it chose for "auto", the halves take over. They do not use weights of the samples.
     X : array-like of shape (n, p)
         The data of fit.
     n_splits : int, default 2
@@ -108,13 +108,13 @@ def label_confidence(
     >>> model = PSC(2, n_components=2, n_init=3, random_state=0).fit(planes.data)
     >>> found = label_confidence(model, planes.data, random_state=0)
     >>> found.verdict
-    'Halves of the samples agree on 100 % of the labels, so the probabilities can be used.'
+    'Halves of the samples agree on 100 % of the labels, so you can use the probabilities.'
     """
     rows, labels, p = _of_fit(model, X)
     n_splits = as_count(n_splits, "n_splits", low=1)
     n_clusters = p.shape[1]
     if n_clusters == 1:
-        alone = Verdict("one_cluster", "There is one cluster, so every label is sure.")
+        alone = Verdict("one_cluster", "There is only one cluster, so every label is sure.")
         return LabelConfidence(p, 1.0, 1.0, alone)
     same = []
     for halves in _splits(model, rows, labels, n_splits, random_state):
@@ -139,7 +139,7 @@ def label_sets(
     Parameters
     ----------
     model : fitted PSC or KSubspaces
-        What it chose for "auto", the halves take over.
+        What it chose for "auto", the halves take over. They do not use weights of the samples.
     X : array-like of shape (n, p)
         The data of fit.
     coverage : float, default 0.9
@@ -169,7 +169,7 @@ def label_sets(
     """
     coverage = as_real(coverage, "coverage", low=0.0, high=1.0)
     if not 0.0 < coverage < 1.0:
-        fact = "<coverage> must be between 0 and 1. Use 0.9, say."
+        fact = "<coverage> must be between 0 and 1. Set it to 0.9, for example."
         raise ParameterError("coverage", fact, value=coverage)
     rows, labels, p = _of_fit(model, X)
     found = np.arange(p.shape[1]) == labels[:, None]
@@ -223,15 +223,15 @@ def _matched(found: Half, half: Indices, labels: Codes) -> MatchedHalf:
 def _of_fit(model: Any, X: Data) -> tuple[Array, Codes, Array]:
     """Return the rows of fit, their labels and their probabilities; refuse other rows."""
     if not isinstance(model, PSC | KSubspaces):
-        fact = f"{type(model).__name__} has no subspaces to leave samples out of. Use PSC."
+        fact = f"{type(model).__name__} has no subspaces. Pass a PSC."
         raise ParameterError("model", fact)
     check_is_fitted(model)
     samples, labels = samples_of(model, X, min_samples=4), np.asarray(model.labels_)
     if len(samples.rows) != len(labels):
         raise ParameterError(
             "X",
-            f"<X> has {len(samples.rows)} samples, but the model was fitted to {len(labels)}. Use "
-            "the data of fit.",
+            f"<X> has {len(samples.rows)} samples, but the model was fitted to {len(labels)}. "
+            "Pass the table it was fitted to.",
         )
     return samples.rows, labels, samples.probabilities
 
@@ -246,9 +246,9 @@ def _verdict(agreement: float, n_splits: int) -> Verdict:
     figures = {"agreement": agreement, "splits": n_splits}
     agree = "Halves of the samples agree on {agreement:%} of the labels"
     if agreement < IN_DOUBT:
-        doubt = f"{agree}, so the clusters themselves are in doubt."
+        doubt = f"{agree}, so the clusters themselves are doubtful."
         return Verdict("in_doubt", doubt, figures, TRY, grade=Grade.NO)
     if agreement < SOLID:
         part = f"{agree}. A probability may be off by 0.1."
         return Verdict("in_part", part, figures, grade=Grade.DOUBTFUL)
-    return Verdict("sure", f"{agree}, so the probabilities can be used.", figures, grade=Grade.SURE)
+    return Verdict("sure", f"{agree}, so you can use the probabilities.", figures, grade=Grade.SURE)

@@ -226,11 +226,11 @@ class SubspaceClusterer(
     def _refuse(self, unknown: Iterable[str]) -> None:
         """Raise TypeError that names an argument of `fit` beyond X and y, if there is one."""
         for name in unknown:
-            advice = "leave it out"
+            advice = Advice("leave it out")
             if name == "sample_weight":
-                advice = "use PSC, KSubspaces or MPPCA to weight samples"
+                advice = Advice("choose PSC, KSubspaces or MPPCA to weight samples")
             fact = f"{type(self).__name__}.fit does not accept {name}."
-            raise ParameterTypeError(name, fact, Advice(advice))
+            raise ParameterTypeError(name, fact, advice)
 
     def predict(self, X: Any) -> Any:
         """Give each row to the cluster under which it scores least.

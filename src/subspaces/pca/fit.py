@@ -172,7 +172,7 @@ class PCAFit:
     def members(self, level: float, *, robust: bool) -> Members:
         """Return the samples as they are judged, by a PCA of all or of those that belong."""
         if self.weights is not None:
-            fact = "A PCA with <sample_weight> does not tell outliers."
+            fact = "A PCA with <sample_weight> cannot detect outliers."
             raise ParameterError("sample_weight", fact, Advice("fit it without weights"))
         holes = None
         if self.observed is not None:

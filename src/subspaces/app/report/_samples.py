@@ -8,6 +8,8 @@ from subspaces.app.report._findings import Findings
 from subspaces.app.report._names import count
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 
+UNCLEAR = "This shows which samples are unclear, not how good the clusters are."
+
 
 def samples(draft: Draft) -> str:
     """Return the HTML of "The samples": those between clusters, the influential, a table of all."""
@@ -19,18 +21,16 @@ def _sure(draft: Draft) -> str:
     found, p = draft.found, draft.found.probabilities
     if p is None or p.shape[1] == 1:
         return ""
-    own = p[np.arange(len(p)), found.labels]
+    own = np.where(found.labels >= 0, p[np.arange(len(p)), found.labels], np.inf)
     order = np.argsort(own, kind="stable")
     names = ", ".join(
         f"{named(found.sample_names, [i])} ({100 * own[i]:.0f} %)" for i in order[:NAMED]
     )
-    caption = (
-        "Probability of each sample's cluster, the sample left out of it. It takes the clusters "
-        f"for granted.{note_on_thinning(found)}"
-    )
+    thin = note_on_thinning(found)
+    caption = f"Probability of each sample's cluster, the sample left out of it.{thin}"
     label = "Probability of the label of each sample, cluster by cluster"
     figure = draft.figure("probabilities", _figures.probabilities(found), label, caption)
-    return f"<h3>How sure is a label</h3><p>The least sure: {names}.</p>{figure}"
+    return f"<h3>How sure is a label</h3><p>The least sure: {names}. {UNCLEAR}</p>{figure}"
 
 
 def _between(draft: Draft) -> str:
@@ -51,7 +51,7 @@ def _between(draft: Draft) -> str:
             f"{'lies' if len(near) == 1 else 'lie'} between clusters: "
             f"{named(found.sample_names, near)}."
         )
-    share += " This shows which samples are unclear, not how good the clusters are."
+    share = "" if found.probabilities is not None else f"<p>{share} {UNCLEAR}</p>"
     label = "Score of each sample under its own cluster against the best other cluster"
     unit = _unit(found)
     meaning = f"is the squared {unit} of a sample from a cluster (the plot shows its square root)"
@@ -62,7 +62,7 @@ def _between(draft: Draft) -> str:
         f"another cluster as to its own.{note_on_thinning(found)}"
     )
     figure = draft.figure("between", _figures.between_clusters(found, unit), label, caption)
-    return f"<h3>Between clusters</h3><p>{share}</p>{figure}"
+    return f"<h3>Between clusters</h3>{share}{figure}"
 
 
 def _unit(found: Findings) -> str:
