@@ -108,6 +108,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/pca_intervals.py
 	$(BIN)/python benchmarks/pca_speed.py
 	$(BIN)/python benchmarks/calibration.py
+	$(BIN)/python benchmarks/weights.py
 	$(BIN)/python benchmarks/missing.py
 	$(BIN)/python benchmarks/markers.py
 	$(BIN)/python benchmarks/one_start.py
