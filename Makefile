@@ -106,7 +106,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/noise_families.py --structure
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/pca_intervals.py
+	$(BIN)/python benchmarks/pca_speed.py
 	$(BIN)/python benchmarks/calibration.py
+	$(BIN)/python benchmarks/weights.py
 	$(BIN)/python benchmarks/missing.py
 	$(BIN)/python benchmarks/markers.py
 	$(BIN)/python benchmarks/one_start.py

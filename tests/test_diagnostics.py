@@ -225,14 +225,14 @@ def test_ols_press_equals_refitting():
 GOOD = generic(8, 4)
 BAD = {
     "infinity": (np.where(np.eye(8, 4), np.inf, GOOD), ValueError, "row 0, column 0 .and 3 more"),
-    "one dimension": (GOOD[0], ValueError, "1 dimension, .*Reshape your data"),
+    "one dimension": (GOOD[0], ValueError, "1 dimension .*Reshape your data"),
     "three dimensions": (GOOD[None], ValueError, r"3 dimensions.* X\.reshape\(len\(X\), -1\)"),
     "strings": ([["a", "b"], ["c", "d"]], ValueError, "has text .'a'. at"),
     "one string": ("data.csv", TypeError, "'data.csv' is not a table"),
     "nothing": (None, TypeError, "X=None is not a table"),
     "complex": (GOOD * 1j, ValueError, "Complex data not supported"),
     "sparse": (sparse.csr_array(GOOD), TypeError, "toarray"),
-    "one sample": (GOOD[:1], ValueError, "1 sample, but at least 2"),
+    "one sample": (GOOD[:1], ValueError, "1 sample. You need at least 2"),
     "no variables": (GOOD[:, :0], ValueError, "0 feature"),
     "too large": (GOOD * 1e200, ValueError, "Divide X by a constant"),
     "too small": (GOOD * 1e-200, ValueError, "Divide X by a constant"),

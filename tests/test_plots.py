@@ -436,7 +436,7 @@ def test_a_biplot_has_scores_and_loadings_in_their_own_units(wine):
     np.testing.assert_allclose(drawn(ax), model.transform(data.data)[:, [0, 2]])
     loadings = model.components_[[0, 2]].T
     longest = np.argsort(-np.linalg.norm(loadings, axis=1))[:5]
-    assert set(texts(ax)) - {""} == {short(data.feature_names[j]) for j in longest}
+    assert set(texts(ax)) - {""} == {short(data.feature_names[j], 16) for j in longest}
     tips = np.array([text.xy for text in ax.texts if not text.get_text()])
     factor = tips[0, 0] / loadings[longest[0], 0]
     np.testing.assert_allclose(tips, factor * loadings[longest])
@@ -455,8 +455,8 @@ def test_a_biplot_has_scores_and_loadings_in_their_own_units(wine):
             )
 
 
-def short(name):
-    return name if len(name) <= 24 else name[:23] + "…"
+def short(name, longest=24):
+    return name if len(name) <= longest else name[: longest - 1] + "…"
 
 
 def test_names_of_a_biplot_do_not_overlap_and_stay_inside(wine):

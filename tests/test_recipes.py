@@ -213,7 +213,7 @@ def test_a_sparse_table_is_prepared_as_the_dense_one_is(options, logs):
 
 def test_bad_sparse_tables_are_refused():
     counts = sparse.csr_matrix(molecules())
-    with pytest.raises(ValueError, match="X has 1 sample, but at least 2 are needed"):
+    with pytest.raises(ValueError, match=r"X has only 1 sample\. You need at least 2"):
         ExpressionScaler().fit(counts[:1])
     counts.data[3] = np.nan
     with pytest.raises(ValueError, match="NaN or infinite values"):

@@ -507,6 +507,24 @@ def test_a_preset_chooses_the_number_by_stability(run, cells_file):
     assert document["table"]["stability"] == summary["selection"]["stability"]
 
 
+def test_a_screen_has_room_for_the_gravest_doubt(run, monkeypatch, tmp_path):
+    """A running number among the variables is told before what K-means finds."""
+    monkeypatch.setenv("COLUMNS", "80")
+    random, kinds = np.random.default_rng(0), np.repeat(["A", "B", "C"], [40, 50, 30])
+    means = {
+        "A": (120, 35, 4.1, 220, 0.8),
+        "B": (150, 40, 3, 210, 1.1),
+        "C": (118, 44, 4, 260, 0.6),
+    }
+    rows = np.array([means[kind] for kind in kinds]) * (1 + 0.02 * random.normal(size=(120, 5)))
+    names = ["weight_g", "length_mm", "width_mm", "heat_C", "force_kN"]
+    table = pd.DataFrame(rows.round(3), columns=names).assign(kind=kinds)
+    table.to_csv(tmp_path / "parts.csv", index_label="part")
+    ended = run("fit", tmp_path / "parts.csv", "--labels", "kind", "--out", tmp_path / "r")
+    assert "--ignore part" in ended.err
+    assert len(words_printed(ended)) <= 12
+
+
 def test_both_commands_measure_the_same_stability(run, tmp_path):
     """Halves learn their genes and axes anew, whether one number is fitted or several compared."""
     file, out = tmp_path / "iris.csv", tmp_path / "r"

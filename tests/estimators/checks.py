@@ -6,8 +6,9 @@ from inspect import signature
 from sklearn.utils import estimator_checks
 
 from subspaces import all_estimators
+from subspaces.estimators._base import SubspaceClusterer
 
-CLUSTERERS = {name: kind for name, kind in all_estimators() if hasattr(kind, "fit_predict")}
+CLUSTERERS = {n: kind for n, kind in all_estimators() if issubclass(kind, SubspaceClusterer)}
 
 
 def made(kind, n_clusters=2, **wanted):

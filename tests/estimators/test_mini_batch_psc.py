@@ -135,7 +135,7 @@ def test_a_stream_goes_on_from_a_file(tmp_path):
         ({"forgetting": 0}, "forgetting=0 is out of range. Use a number above 0, up to 1"),
         ({"forgetting": 1.5}, "forgetting=1.5 is out of range. Use a number above 0, up to 1"),
         ({"criterion": "loo"}, "criterion='loo' is unknown. Use one of auto, influence"),
-        ({"init": [0, 1]}, "init=\\[0, 1\\] is unknown. Choose from portfolio"),
+        ({"init": [0, 1]}, "init=\\[0, 1\\] is unknown. Use one of portfolio"),
         ({"batch_size": 0}, "batch_size=0 is out of range. Use 1 or more"),
         ({"max_batches": 0}, "max_batches=0 is out of range. Use 1 or more"),
     ],

@@ -297,11 +297,11 @@ def test_samples_with_few_values_are_counted():
 def test_rows_and_columns_without_values_are_refused(name):
     model, bad = clone(MODELS[name]), X.copy()
     bad[7] = np.nan
-    with pytest.raises(ValueError, match="no value in row 7"):
+    with pytest.raises(ValueError, match="missing in row 7"):
         model.fit(bad)
     frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(16)])
     frame["g4"] = np.nan
-    with pytest.raises(ValueError, match=r"no value in column 'g4'"):
+    with pytest.raises(ValueError, match=r"missing in column 'g4'"):
         model.fit(frame)
     frame = frame.set_axis([f"s{i}" for i in range(len(X))])
     frame[["g6", "g9"]] = np.nan
@@ -315,9 +315,9 @@ def test_rows_and_columns_without_values_are_refused(name):
         model.fit(np.where(np.arange(16) < 8, np.nan, X))
     with pytest.raises(ValueError, match="inf at row 0"):
         model.fit(np.where(np.arange(16) == 0, np.inf, X))
-    with pytest.raises(ValueError, match="no value in row 0"):
+    with pytest.raises(ValueError, match="missing in row 0"):
         model.fit(np.full((10, 4), np.nan))
-    with pytest.raises(ValueError, match="no value in row 7"):
+    with pytest.raises(ValueError, match="missing in row 7"):
         model.fit(X).predict(bad)
 
 

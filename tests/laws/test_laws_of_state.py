@@ -2,6 +2,7 @@
 
 import sys
 from copy import deepcopy
+from enum import Enum
 from functools import cache
 
 import dask.array as da
@@ -23,6 +24,7 @@ from subspaces import (
     KSubspaces,
     MCtFA,
     MiniBatchPSC,
+    PCAOutlierDetector,
     SparseKMeans,
     all_estimators,
     recipes,
@@ -91,6 +93,7 @@ KINDS = {
         **{name: (name, {}) for name in (*DENSE, "gaps")},
         "scaled": ("dense", {"scale": True, "center": False}),
     },
+    PCAOutlierDetector: {name: (name, {"n_components": 2}) for name in DENSE},
     ExpressionScaler: {
         **{name: (name, {"kind": "log"}) for name in DENSE},
         "axes": ("dense", {"kind": "ratios", "n_axes": 2}),
@@ -150,7 +153,7 @@ def assert_alike(found, expected, name):
         assert_array_equal(found.toarray(), expected.toarray(), name)
     elif isinstance(expected, np.ndarray):
         assert_array_equal(found, expected, name)
-    elif hasattr(expected, "__dict__"):
+    elif hasattr(expected, "__dict__") and not isinstance(expected, Enum):
         parts = {key: value for key, value in vars(expected).items() if key != "seconds"}
         for key, value in parts.items():
             assert_alike(vars(found)[key], value, f"{name}.{key}")

@@ -353,6 +353,33 @@ def test_every_component_has_its_strongest_variables_in_the_figure():
     assert own.tolist() == sorted(own.tolist())
 
 
+def test_loadings_have_intervals_in_a_panel_per_component():
+    X = factors(60, 8, 2)
+    X[:, 7] = np.random.default_rng(3).normal(size=60)  # part of no component
+    found, figure = gather_pca(X, 2), figures_of(render_pca(X, 2))["loadings"]
+    low, high, p_value = (each[strongest_of_all(found)] for each in found.intervals)
+    assert len(figure["data"]) == 2
+    for r, bars in enumerate(figure["data"]):
+        sizes, drawn = np.array(numbers(bars["x"])), bars["error_x"]
+        np.testing.assert_allclose(sizes + numbers(drawn["array"]), high[:, r], atol=1e-5)
+        np.testing.assert_allclose(sizes - numbers(drawn["arrayminus"]), low[:, r], atol=1e-5)
+        pale = np.array(numbers(bars["marker"]["opacity"])) < 1
+        np.testing.assert_array_equal(pale, p_value[:, r] >= 0.05)
+    X[3, 2] = np.nan
+    assert figures_of(render_pca(X, 2))["loadings"]["data"][0]["type"] == "heatmap"
+
+
+def test_mixed_components_are_named():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 2)) @ np.linalg.qr(random.normal(size=(8, 2)))[0].T
+    X = 5 * X + 0.3 * random.normal(size=(60, 8))
+    assert "Components 1 and 2 have nearly as much variance" in section(
+        render_pca(X, 2), "variables"
+    )
+    stretched = X @ np.diag([20.0] + [1.0] * 7)
+    assert "nearly as much variance" not in section(render_pca(stretched, 1), "variables")
+
+
 def test_up_and_down_name_the_strongest_variables():
     X = np.random.default_rng(0).normal(size=(100, 1)) @ [[5.0, 4.0, -3.0, 0.1, 0.0]]
     X = X + 0.1 * np.random.default_rng(1).normal(size=(100, 5))

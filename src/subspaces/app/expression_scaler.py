@@ -418,7 +418,7 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
     check_real(X)
     table = sparse.csr_array(X, dtype=np.float64)
     if table.shape[0] < min_samples:
-        fact = "<X> has {n:#sample}, but at least {needed} are needed."
+        fact = "<X> has only {n:#sample}. You need at least {needed}."
         raise ParameterError("X", fact, n=table.shape[0], needed=min_samples)
     if not np.isfinite(table.data).all():
         raise ParameterError(

@@ -30,7 +30,7 @@ from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
 
 # Share of the labels on which halves agree below which the partition is in doubt. Above it the
-# probabilities of 200 random unions were off by 0.01 on average (benchmarks/calibration.py).
+# probabilities of random unions had a calibration error of 0.02 (benchmarks/calibration.py).
 IN_DOUBT = 0.7
 # Random splits behind `label_sets`: four fits to halves take about as long as two to all samples.
 SPLITS = 2

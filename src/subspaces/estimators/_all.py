@@ -7,6 +7,7 @@ from subspaces.estimators.k_subspaces import KSubspaces
 from subspaces.estimators.mini_batch_psc import MiniBatchPSC
 from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
 from subspaces.estimators.pca import PCA
+from subspaces.estimators.pca_outlier_detector import PCAOutlierDetector
 from subspaces.estimators.psc import PSC
 from subspaces.estimators.rsim import RSIM
 from subspaces.estimators.scc import SCC
@@ -28,21 +29,22 @@ __all__ = [
     "KSubspaces",
     "MCtFA",
     "MiniBatchPSC",
+    "PCAOutlierDetector",
     "SparseKMeans",
     "all_estimators",
 ]  # fmt: skip
 
-Estimator = type[SubspaceClusterer] | type[PCA]
+Estimator = type[SubspaceClusterer] | type[PCA] | type[PCAOutlierDetector]
 
 # In the order in which `compare` shows them.
 ESTIMATORS: tuple[Estimator, ...] = (
     PSC, MiniBatchPSC, KSubspaces, EnsembleKSubspaces, SSC, SCC, SLBF, RSIM, GPCA, MPPCA, MCFA,
-    MCtFA, SparseKMeans, PCA,
+    MCtFA, SparseKMeans, PCA, PCAOutlierDetector,
 )  # fmt: skip
 
 
 def all_estimators() -> list[tuple[str, Estimator]]:
-    """Return the names and classes of all estimators: the clusterers and `PCA`.
+    """Return the names and classes of all estimators: clusterers, `PCA`, its outlier detector.
 
     Returns
     -------

@@ -12,6 +12,7 @@ from subspaces.estimators._all import all_estimators
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._fitted_state import restore
 from subspaces.estimators.pca import PCA
+from subspaces.estimators.pca_outlier_detector import PCAOutlierDetector
 from subspaces.runtime import model_file
 from subspaces.runtime.threads import changed_filters
 
@@ -60,7 +61,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | PCA:
-    kinds = dict(all_estimators())
+    kinds = {n: kind for n, kind in all_estimators() if not issubclass(kind, PCAOutlierDetector)}
     if saved.estimator not in kinds:
         raise ValueError(f"this library has no estimator {saved.estimator!r}")
     model = kinds[saved.estimator]()

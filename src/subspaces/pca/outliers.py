@@ -228,7 +228,7 @@ class Reference:
         """Judge samples (m, p) that had no part in the PCA."""
         away = rows - self.centre
         scores = away @ self.basis
-        t2 = _quotients(scores**2, self.energies).sum(axis=1)
+        t2 = quotients(scores**2, self.energies).sum(axis=1)
         errors = np.sum((away - scores @ self.basis.T) ** 2, axis=1)
         q = errors / (1.0 + t2 / self.count)
         p = self.p_values(t2, self.bent(q))
@@ -277,8 +277,8 @@ class Members:
         scores = away @ basis
         fitted = np.mean(rest**2, axis=0)
         spread = np.sqrt(fitted * reference.usual / max(float(fitted.sum()), SMALLEST))
-        parts = away * (basis @ _quotients(scores, reference.energies[: len(scores)]))
-        return _quotients(away - basis @ scores, spread), _quotients(parts, parts.sum())
+        parts = away * (basis @ quotients(scores, reference.energies[: len(scores)]))
+        return quotients(away - basis @ scores, spread), quotients(parts, parts.sum())
 
 
 @dataclass(frozen=True)
@@ -381,8 +381,7 @@ def judge_samples(
     """
     v, n = axes.basis, len(axes.coordinates)
     r = _checked_number(n_components, axes, center=center)
-    fewest = r + center + 3
-    half = max(n // 2 + 1, fewest)
+    half = max(n // 2 + 1, r + center + 3)
     varying = int(np.count_nonzero(v.any(axis=1))) if axes.rank == n - center else axes.rank
 
     def measured(inside: Mask) -> Measured:
@@ -390,7 +389,7 @@ def judge_samples(
 
     def found_robustly() -> Judged:
         start = _least_outlying(axes.coordinates, half)
-        return _settled(lambda inside: _judged(measured(inside), inside), start, level, fewest)
+        return _settled(lambda inside: _judged(measured(inside), inside), start, level)
 
     if robust:
         if holes is not None:
@@ -402,9 +401,9 @@ def judge_samples(
     else:
         table = np.where(holes, np.nan, axes.coordinates @ v.T)
         together = _measured_with_gaps(table, r, center=center)
-    t2 = _quotients(together.energies, np.median(together.energies, axis=0)).sum(axis=1)
+    t2 = quotients(together.energies, np.median(together.energies, axis=0)).sum(axis=1)
     start = _nearest(t2, together.errors, half)
-    found = _settled(lambda inside: _judged(together, inside), start, level, fewest)
+    found = _settled(lambda inside: _judged(together, inside), start, level)
     if holes is not None:
         return Members(axes, center, found)
     _warn_of_masking(found.inside, found_robustly().inside)
@@ -439,18 +438,20 @@ def _warn_of_masking(inside: Mask, robustly: Mask) -> None:
         )
 
 
-def _settled(judge: Callable[[Mask], Judged], inside: Mask, level: float, fewest: int) -> Judged:
-    """Judge by the samples inside, take in those within the limits, until nobody comes or goes."""
-    n = len(inside)
+def _settled(judge: Callable[[Mask], Judged], inside: Mask, level: float) -> Judged:
+    """Judge by the samples inside, take in those within the limits, until nobody comes or goes.
+
+    There are never fewer inside than at the start.
+    """
+    n, least = len(inside), int(inside.sum())
     for _ in range(MOST_STEPS):
         found = judge(inside)
         chances = found.p.min(axis=1)
-        within = chances > level / (2 * n)
         # The nearest come first: judged by more samples, others may turn out to be beyond.
         most = int(inside.sum()) + max(n // 8, n - MANY, 1)
-        if within.sum() > most:
-            within &= _smallest(-chances, most)
-        if np.array_equal(within, inside) or within.sum() < fewest:
+        count = int(np.clip(np.count_nonzero(chances > level / (2 * n)), least, most))
+        within = _smallest(-chances, count)
+        if np.array_equal(within, inside):
             break
         inside = within
     return found
@@ -478,13 +479,13 @@ def _least_outlying(rows: Array, count: int) -> Mask:
     random = np.random.default_rng(0)
     ends = np.array([random.choice(n, 2, replace=False) for _ in range(LINES)])
     lines = rows[ends[:, 0]] - rows[ends[:, 1]]
-    places = rows @ _quotients(lines, np.linalg.norm(lines, axis=1)[:, None]).T
+    places = rows @ quotients(lines, np.linalg.norm(lines, axis=1)[:, None]).T
     away = np.abs(places - np.median(places, axis=0))
-    worst = _quotients(away, np.median(away, axis=0)).max(axis=1)
+    worst = quotients(away, np.median(away, axis=0)).max(axis=1)
     return _smallest(worst, count)
 
 
-def _quotients(values: Array, by: Array) -> Array:
+def quotients(values: Array, by: Array | float) -> Array:
     """Return ``values/by``, with 0/0 = 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(values == 0.0, 0.0, values / by)
@@ -540,7 +541,7 @@ def _judged(measured: Measured, inside: Mask) -> Judged:
     energies, r, count = measured.energies, len(measured.basis.T), int(inside.sum())
     others, total = (count - inside)[:, None], energies[inside].sum(axis=0)
     left = np.maximum(total - np.where(inside[:, None], energies, 0.0), 0.0)
-    t2 = _quotients(energies, left / others).sum(axis=1)
+    t2 = quotients(energies, left / others).sum(axis=1)
     pooled = measured.variances is not None
     variances = total / count if measured.variances is None else measured.variances
     t2 = r * t2 if pooled else t2
@@ -567,7 +568,7 @@ def _chance_among_others(deviates: Array) -> Array:
     """Return the p-values (m,) of standardised normal values, each judged by the others."""
     m = len(deviates)
     left = np.maximum(m - 1 - deviates**2 * m / (m - 1), 0.0) / (m - 2)
-    return stats.t.sf(_quotients(deviates * np.sqrt(m / (m - 1)), np.sqrt(left)), m - 2)
+    return stats.t.sf(quotients(deviates * np.sqrt(m / (m - 1)), np.sqrt(left)), m - 2)
 
 
 def _law_of_t2(r: int, m: int, *, pooled: bool = False) -> tuple[float, float]:

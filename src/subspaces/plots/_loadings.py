@@ -19,6 +19,8 @@ MOST_COMPONENTS = 3
 STARS = (0.05, 0.01, 0.001)
 # The longest arrow of a biplot, intervals included, ends at this share of the furthest score.
 REACH = 0.8
+# Characters of a name beside an arrow, so that names fit between the arrows and the frame.
+LONGEST = 16
 # Ink of the loadings that may be 0.
 FAINT = "0.6"
 
@@ -108,7 +110,8 @@ def biplot(
             for text in ax.legend(loc="best").get_texts():
                 text.set_parse_math(False)
         obstacles = np.vstack([tips, *drawn])
-        style.write_names(ax, obstacles, np.arange(len(tips)), [names[j] for j in shown])
+        short = [style.short_name(names[j], LONGEST) for j in shown]
+        style.write_names(ax, obstacles, np.arange(len(tips)), short)
         halo = withStroke(linewidth=2, foreground="white")  # names may lie on points
         for text in ax.texts:
             text.set_path_effects([halo])

@@ -102,11 +102,11 @@ def look_of(k: int) -> dict[str, Any]:
     return {"color": colour_of(k), "marker": marker}
 
 
-def short_name(name: Hashable) -> str:
-    """Return a name as one line of at most 24 characters; control characters are replaced."""
+def short_name(name: Hashable, longest: int = LONGEST_NAME) -> str:
+    """Return a name as one line of so many characters; control characters are replaced."""
     words = " ".join(str(name).split())
     text = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in words)
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def check_names(names: Names | None, count: int, what: str) -> list[str]:

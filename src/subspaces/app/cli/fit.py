@@ -292,12 +292,13 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     first = [f"Prepared: {done}."] if done else []
     first = [*filter(None, [summary["taken_for"]]), *first]
     last = [matched_classes(summary)] if known else []
-    last += _chosen(chosen, len(summary["clusters"]))
+    answer, others = _chosen(chosen, len(summary["clusters"]))
+    last += answer
     last += [summary[name]["verdict"] for name in ("stability", "significance") if name in summary]
     doubts = said.shown
     names = ("means_or_directions", "assumed", "markers")
     verdicts = [summary[name]["verdict"] for name in names if name in summary]
-    candidates = [*doubts[:1], *verdicts[:1], *doubts[1:], *verdicts[1:]]
+    candidates = [*doubts[:1], *others, *verdicts[:1], *doubts[1:], *verdicts[1:]]
     fitting = fitting_in(candidates, [*first, *last, what_was_written(written, out)])
     for line in doubts:
         if line in fitting:
@@ -311,26 +312,28 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
         say_table(headings, rows, numbers=(0,), rest="variables.csv")
     if "stability" in chosen:
         say_stability(chosen, len(summary["clusters"]))
-    for line in [*last, *(line for line in verdicts if line in fitting)]:
+    for line in [*last, *(line for line in [*others, *verdicts] if line in fitting)]:
         say(line)
-    say(what_was_written(written, out, len(said.lines) + len(verdicts) - len(fitting)))
+    left = len(said.lines) + len(others) + len(verdicts) - len(fitting)
+    say(what_was_written(written, out, left))
 
 
-def _chosen(selection: dict[str, Any], n_clusters: int) -> list[str]:
-    """Return what was chosen, and the answers worth a look with the options that give them."""
+def _chosen(selection: dict[str, Any], n_clusters: int) -> tuple[list[str], list[str]]:
+    """Return what was chosen, and the answers worth a look with the options that give them.
+
+    Both are lists of a sentence, or empty.
+    """
     from subspaces.app.report._names import shape_of
 
     tried = set(selection.get("n_clusters", ()))
     if "icl" not in selection:
-        return [f"Chosen: {selection['verdict']}"] if len(tried) > 1 else []
+        return [f"Chosen: {selection['verdict']}"] if len(tried) > 1 else [], []
     answers = {each["n_clusters"]: each for each in selection["answers"]}
-    mine = answers.get(n_clusters, {})
-    shape = shape_of(mine) if "affine" in mine else ""
     if len(tried) < 2:
-        return [f"Chosen: {shape}."] if shape else []
-    notes = {n_clusters: f" (this one{f', {shape}' if shape else ''})"}
-    named = ", ".join(f"--clusters {k}{notes.get(k, '')}" for k in answers)
-    return [f"Chosen: {selection['fact']}", f"Worth a look: {named}."]
+        mine = answers.get(n_clusters, {})
+        return [f"Chosen: {shape_of(mine)}."] if "affine" in mine else [], []
+    named = ", ".join(f"--clusters {k}{' (this one)' * (k == n_clusters)}" for k in answers)
+    return [f"Chosen: {selection['fact']}"], [f"Worth a look: {named}."]
 
 
 def _sizes(summary: dict[str, Any], *, known: bool) -> tuple[list[str], list[list[str]]]:

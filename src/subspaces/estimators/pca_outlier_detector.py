@@ -1,0 +1,161 @@
+"""`PCAOutlierDetector`: samples that do not belong to a PCA, by scikit-learn's outlier API."""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from subspaces._types import Array, Auto, Data, Labels
+from subspaces.data.validation import as_matrix
+from subspaces.estimators.pca import PCA
+from subspaces.messages import code_of
+from subspaces.pca.outliers import PCAOutliers, quotients
+from subspaces.runtime.fitted import fits_a_draft
+from subspaces.runtime.warning import collect_warnings, warn
+
+
+class PCAOutlierDetector(OutlierMixin, BaseEstimator):
+    """Find samples that do not belong to a PCA, among those of the fit and among new ones.
+
+    A sample does not belong if it is far out within the components (T2) or far from them (Q). The
+    PCA and the limits are those of the samples that belong, ``PCA(robust=True).outliers``.
+
+    Parameters
+    ----------
+    n_components : "auto", int, float or None, default "auto"
+        Number of components, as of `PCA`.
+    center, scale : bool, default True and False
+        Whether the mean is subtracted, and whether variables are divided by their standard
+        deviations.
+    level : float, default 0.05
+        The chance that a table as large as that of `fit`, without outliers, has a sample beyond the
+        limits. There is no share of outliers to guess.
+
+    Attributes
+    ----------
+    outliers_ : PCAOutliers
+        The samples of `fit`, each judged without itself: ``is_outlier``, ``verdict``,
+        ``contributions(sample)``, ``plot()``.
+    pca_ : PCA
+        The PCA of all samples.
+    offset_ : float
+        -1: ``decision_function`` is ``score_samples`` less this.
+    n_features_in_ : int
+        Number of variables.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the variables, if X had names.
+
+    Notes
+    -----
+    pyod's sign is the opposite one: its ``decision_function`` is ``-score_samples(X)`` here, and
+    its ``labels_`` are ``outliers_.is_outlier``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces import PCAOutlierDetector
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(90, 2)) @ random.normal(size=(2, 8))
+    >>> X += 0.1 * random.normal(size=X.shape)
+    >>> X[:18, 3] += 2
+    >>> np.flatnonzero(PCAOutlierDetector(2).fit_predict(X) == -1).max()
+    np.int64(17)
+    """
+
+    outliers_: PCAOutliers
+    pca_: PCA
+    offset_: float
+    n_features_in_: int
+
+    def __init__(
+        self,
+        n_components: int | float | Auto | None = "auto",
+        *,
+        center: bool = True,
+        scale: bool = False,
+        level: float = 0.05,
+    ) -> None:
+        self.n_components = n_components
+        self.center = center
+        self.scale = scale
+        self.level = level
+
+    @fits_a_draft
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
+        """Find the samples that belong, and the limits that they set.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, without missing values.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        PCAOutlierDetector
+            The fitted detector.
+        """
+        as_matrix(X)
+        model = PCA(self.n_components, center=self.center, scale=self.scale, robust=True)
+        with collect_warnings() as doubts:
+            self.pca_ = model.fit(X)
+        for each in doubts:
+            if code_of(each) != "no_component":  # then Q is the distance from the mean
+                warn(each)
+        self.outliers_ = model.outliers(level=self.level)
+        self.offset_ = -1.0
+        validate_data(self, X, skip_check_array=True)
+        return self
+
+    def score_samples(self, X: Data) -> Array:
+        """How well samples belong: minus the larger of T2 and Q, each over its limit.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p)
+            Samples in rows, the variables of `fit` in columns.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Below -1 for samples that do not belong.
+        """
+        check_is_fitted(self)
+        matrix = as_matrix(X, min_samples=1)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        known = self.outliers_
+        found = known.members.judged.reference.judge(self.pca_.fit_.prepared(matrix))
+        return -np.maximum(quotients(found.t2, known.t2_limit), quotients(found.q, known.q_limit))
+
+    def decision_function(self, X: Data) -> Array:
+        """`score_samples` less ``offset_``: negative for samples that do not belong.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p)
+            Samples in rows, the variables of `fit` in columns.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Data) -> Labels:
+        """Whether samples belong.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p)
+            Samples in rows, the variables of `fit` in columns. Those of `fit` are judged as new
+            ones; ``outliers_`` judges each without itself.
+
+        Returns
+        -------
+        ndarray of int of shape (m,)
+            1 if a sample belongs, -1 if not.
+        """
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)
