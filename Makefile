@@ -107,6 +107,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/pca_intervals.py
 	$(BIN)/python benchmarks/pca_speed.py
+	$(BIN)/python benchmarks/pca_outliers.py
 	$(BIN)/python benchmarks/calibration.py
 	$(BIN)/python benchmarks/weights.py
 	$(BIN)/python benchmarks/missing.py
