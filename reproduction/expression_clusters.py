@@ -14,8 +14,8 @@ from reproduction.expression import load, sets_at_hand
 from reproduction.harness import Cell, Study, main
 from reproduction.printed import pose, solve
 from subspaces import PSC
-from subspaces.core import choosing
 from subspaces.core.problem import view_clusters
+from subspaces.psc import choosing
 from subspaces.recipes import ExpressionScaler
 from subspaces.selection import select_n_clusters
 

@@ -1,4 +1,5 @@
 import pytest
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 import subspaces
@@ -38,11 +39,20 @@ DRAWN = {
 }
 
 
+# They take everything with predict_proba for a classifier. tests/estimators/test_probabilities.py
+# has sparse tables.
+COLUMNS = {
+    f"check_estimator_sparse_{kind}": "expects a column per class, not per cluster"
+    for kind in ("array", "matrix")
+}
+
+
 @pytest.mark.parametrize("kind", [*CLUSTERERS.values(), ConsensusProfiles])
 def test_scikit_learns_own_checks(kind):
     model = kind(**QUICK.get(kind.__name__, {}))
-    takes_weights = has_fit_parameter(model, "sample_weight")
-    check_as_scikit_learn_does(model, DRAWN if takes_weights else None)
+    expected = DRAWN if has_fit_parameter(model, "sample_weight") else {}
+    reads_sparse = hasattr(model, "predict_proba") and get_tags(model).input_tags.sparse
+    check_as_scikit_learn_does(model, {**expected, **(COLUMNS if reads_sparse else {})})
 
 
 def test_the_list_has_all_that_is_public():

@@ -402,7 +402,7 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
         if gap is not None:
             raise ParameterError(
                 "X",
-                "{gap}, but this preparation needs all values.",
+                "{gap} (NaN), but this preparation needs all values.",
                 Advice(
                     "leave out genes with missing values",
                     command="add <drop_missing=0> to leave out genes with missing values",

@@ -269,7 +269,7 @@ def _last_step(model: Any, X: Data) -> tuple[Any, Data]:
     if isinstance(model, Pipeline):
         X, model = model[:-1].transform(X) if len(model) > 1 else X, model[-1]
     if not isinstance(model, PSC | KSubspaces):
-        fact = "is_real works for PSC and KSubspaces, not for {name}."
+        fact = "The test works for PSC and KSubspaces, not for {name}."
         raise ParameterTypeError("model", fact, name=type(model).__name__)
     check_is_fitted(model)
     return model, X
@@ -294,7 +294,7 @@ def _samples(model: Any, X: Data) -> tuple[Array, Array]:
     matrices = [samples_of(model, _on_host(part), min_samples=4).rows for part in parts]
     whole = np.mean(~np.isnan(matrices[0]).any(axis=1))
     if whole < MOSTLY_COMPLETE:
-        fact = "Only {whole:%} of the samples are complete, and is_real tests complete ones."
+        fact = "Only {whole:%} of the samples are complete, and the test needs complete ones."
         raise ParameterError("X", fact, FEWER_MISSING, whole=float(whole))
     rows, first = (rows_to_look_at(each)[1] for each in (matrices[0], matrices[-1]))
     return rows, first - first.mean(axis=0)

@@ -36,7 +36,7 @@ TABLE, PREPARE, MODEL = "Your table", "Prepare the values", "The model"
 OUTPUT, EXPERT = "Output", "For experts"
 
 # Estimators that are not clusterers of a table in memory.
-NOT_COMPARED = ("MiniBatchPSC", "PCA")
+NOT_COMPARED = ("MiniBatchPSC", "PCA", "PCAOutlierDetector")
 METHOD_NAMES = (
     *(name for name in subspaces.__all__ if name[0].isupper() and name not in NOT_COMPARED),
     "KMeans",
