@@ -106,6 +106,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/noise_families.py --structure
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/pca_intervals.py
+	$(BIN)/python benchmarks/pca_outliers.py
 	$(BIN)/python benchmarks/calibration.py
 	$(BIN)/python benchmarks/missing.py
 	$(BIN)/python benchmarks/markers.py

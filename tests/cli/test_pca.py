@@ -97,7 +97,7 @@ def test_samples_have_the_numbers_of_the_diagnostics(done):
     samples = columns_of(folder / "samples.csv")
     assert list(samples) == [
         "sample", "class", "influence", "leave_one_out_error", "leverage", "t2", "q",
-        "outlier",
+        "outlier", "because",
     ]  # fmt: skip
     drives, out = pca_influence(simulated(), 3, center=True), pca_outliers(simulated(), 3)
     for name, values in (

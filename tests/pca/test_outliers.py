@@ -161,6 +161,9 @@ def test_contributions_name_the_variables():
     found = pca_outliers(frame, 2)
     off, far = found.contributions("s11"), found.contributions(30)
     assert off["q"].idxmin() == off["q"].abs().idxmax() == "v6"
+    assert found.reasons(11) == ["v6"]
+    assert found.reasons(30)[0] == far["t2"].idxmax()
+    assert found.reasons(5) == []
     assert_allclose(far["t2"].sum(), 1.0)
     assert far["t2"].idxmax() == f"v{np.abs(axes[1]).argmax()}"
     # Residuals of samples that belong spread by about one.

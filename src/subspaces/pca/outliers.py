@@ -50,6 +50,7 @@ from subspaces.pca.missing import column_regressions, hotelling, row_errors
 from subspaces.pca.press import incomplete_pca
 from subspaces.runtime.parameters import as_count, as_flag, as_real
 from subspaces.runtime.result import WithVerdict, as_frame
+from subspaces.runtime.threads import cached_property
 from subspaces.runtime.warning import doubt
 from subspaces.subspace import PrincipalAxes, centre_of, principal_axes
 
@@ -150,6 +151,18 @@ class PCAOutliers(WithVerdict):
         """
         q, t2 = self.members.contributions(self.row_of(sample))
         return as_frame({"variable": self.variable_names, "q": q, "t2": t2}, index="variable")
+
+    def reasons(self, i: int, count: int = 3) -> list[str]:
+        """Return the variables that put outlier i where it is, the strongest first.
+
+        They are those of the clearer distance with at least half of the strongest contribution;
+        none for a sample that belongs.
+        """
+        if not self.is_outlier[i]:
+            return []
+        parts = np.abs(self.members.contributions(i)[int(self.t2_p_value[i] < self.q_p_value[i])])
+        order = np.argsort(-parts, kind="stable")[:count]
+        return [self.variable_names[j] for j in order if parts[j] >= 0.5 * parts[order[0]]]
 
     def row_of(self, sample: int | str) -> int:
         """Return the row of a sample, given by its name or its row."""
@@ -259,25 +272,37 @@ class Members:
     judged: Judged
     new: Array | None = None
 
+    @cached_property
+    def place(self) -> tuple[Array, Array, Array]:
+        """Mean (p,), axes (p, R) and spread of the residuals (p,) of the samples that belong."""
+        return self._place(self.judged.inside)
+
+    def _place(self, kept: Mask) -> tuple[Array, Array, Array]:
+        members, v, reference = self.axes.coordinates[kept], self.axes.basis, self.judged.reference
+        centre = centre_of(members, self.center)
+        rest = members - centre
+        basis = all_axes(rest).basis[:, : len(reference.energies)]
+        fitted = np.mean(((rest - (rest @ basis) @ basis.T) @ v.T) ** 2, axis=0)
+        # Residuals of samples that the axes were fitted to are too short.
+        spread = np.sqrt(fitted * reference.usual / max(float(fitted.sum()), SMALLEST))
+        return v @ centre, v @ basis, spread
+
     def contributions(self, i: int) -> tuple[Array, Array]:
         """Return what each variable (p,) adds to Q and to T2 of sample i.
 
         It is judged by the PCA of those that belong, without itself.
         """
-        kept, v, reference = self.judged.inside.copy(), self.axes.basis, self.judged.reference
-        if self.new is None:
+        kept = self.judged.inside.copy()
+        if self.new is None and kept[i]:
             kept[i] = False
-        own = v @ self.axes.coordinates[i] if self.new is None else self.new[i]
-        members = self.axes.coordinates[kept]
-        centre = centre_of(members, self.center)
-        rest = members - centre
-        basis = all_axes(rest).basis[:, : len(reference.energies)]
-        rest = (rest - (rest @ basis) @ basis.T) @ v.T
-        away, basis = own - v @ centre, v @ basis
+            centre, basis, spread = self._place(kept)
+        else:
+            centre, basis, spread = self.place
+        own = self.axes.basis @ self.axes.coordinates[i] if self.new is None else self.new[i]
+        away = own - centre
         scores = away @ basis
-        fitted = np.mean(rest**2, axis=0)
-        spread = np.sqrt(fitted * reference.usual / max(float(fitted.sum()), SMALLEST))
-        parts = away * (basis @ quotients(scores, reference.energies[: len(scores)]))
+        weights = quotients(scores, self.judged.reference.energies[: len(scores)])
+        parts = away * (basis @ weights)
         return quotients(away - basis @ scores, spread), quotients(parts, parts.sum())
 
 
@@ -381,7 +406,8 @@ def judge_samples(
     """
     v, n = axes.basis, len(axes.coordinates)
     r = _checked_number(n_components, axes, center=center)
-    half = max(n // 2 + 1, r + center + 3)
+    # So few as half of a small table would not tell R axes and their spread.
+    half = min(n // 2 + 1 + 2 * (r + 1), n)
     varying = int(np.count_nonzero(v.any(axis=1))) if axes.rank == n - center else axes.rank
 
     def measured(inside: Mask) -> Measured:

@@ -63,6 +63,7 @@ def summary(
                 "sample": names[i],
                 "t2_p_value": found.outliers.t2_p_value[i],
                 "q_p_value": found.outliers.q_p_value[i],
+                "because": found.outliers.reasons(i),
             }
             for i in found.outliers.outliers
         ],
@@ -153,6 +154,7 @@ def _measures(found: PCAFindings) -> dict[str, list[Any]]:
         "t2": known.t2.tolist(),
         "q": known.q.tolist(),
         "outlier": ["yes" if out else "no" for out in known.is_outlier],
+        "because": [", ".join(known.reasons(i)) for i in range(len(known.q))],
     }
 
 

@@ -146,6 +146,10 @@ def _columns(found: PCAFindings) -> dict[str, Callable[[int], str]]:
         columns["Far out"] = lambda i: _tables.number_cell(known.t2[i])
     columns["Off"] = lambda i: _tables.number_cell(known.q[i])
     columns["Chance"] = lambda i: _tables.number_cell(chance[i])
+    if known.is_outlier.any():
+        columns["Because"] = lambda i: (
+            f'<td class="name">{escape(", ".join(known.reasons(i)))}</td>'
+        )
     columns["Influence"] = lambda i: _tables.number_cell(found.influence[i])
     if found.n_shown:
         columns["Leverage"] = lambda i: _tables.number_cell(found.leverage[i])
