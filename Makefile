@@ -106,8 +106,10 @@ bench: $(READY)
 	$(BIN)/python benchmarks/noise_families.py --structure
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/pca_intervals.py
+	$(BIN)/python benchmarks/pca_speed.py
 	$(BIN)/python benchmarks/pca_outliers.py
 	$(BIN)/python benchmarks/calibration.py
+	$(BIN)/python benchmarks/weights.py
 	$(BIN)/python benchmarks/missing.py
 	$(BIN)/python benchmarks/markers.py
 	$(BIN)/python benchmarks/one_start.py
@@ -120,6 +122,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/self_expression.py
 	$(BIN)/python benchmarks/both_codes.py
 	$(BIN)/python benchmarks/installing.py
+	$(BIN)/python benchmarks/is_real.py
 	$(BIN)/python benchmarks/over_commits.py
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/real.py,@echo "benchmarks/real.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/automatic.py,@echo "benchmarks/automatic.py needs SUBSPACES_DATA")

@@ -172,7 +172,7 @@ def main():
     options = parser.parse_args()
     rows = [(kind, n, p) for kind in KINDS for n, p in SIZES]
     seeds = range(options.tables)
-    cells = [(*row, options.resamples, seed) for row in rows for seed in seeds]
+    cells = [(*size, options.resamples, seed) for size in rows for seed in seeds]
     results = run_cells(covered, cells, n_jobs=options.jobs, keep="pca_intervals")
     coverage = markdown(
         [

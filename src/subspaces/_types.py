@@ -202,6 +202,8 @@ ClustersCriterion = Literal[
 ]
 DimensionsCriterion = Literal["auto", "press", "noise", "joint"]
 Margins = Literal["data", "normal"]
+# How tables without clusters are drawn.
+NullKind = Literal["copula", "rotation"]
 
 # Of tables, gene expression and simulated data.
 SamplesIn = Literal["rows", "columns"]

@@ -883,3 +883,16 @@ def test_a_sample_without_a_class_is_left_out_of_the_comparison(run, union_file,
         ended = run(command, union_file, "--labels", "type", *options[command])
         assert ended.code == 0, command
     assert "no class" in (tmp_path / "pca" / "report.html").read_text()
+
+
+def test_significance_is_on_the_screen_the_page_and_in_the_summary(run, fails, tmp_path):
+    noise = written(tmp_path / "noise.csv", np.random.default_rng(6).normal(size=(30, 4)))
+    fit = ["fit", noise, "--clusters", 2, "--dims", 1, "--linear", "--no-stability", "--out"]
+    ended = run(*fit, tmp_path / "r", "--significance")
+    assert ended.code == 0, ended.err
+    found = json.loads((tmp_path / "r" / "summary.json").read_text())["significance"]
+    assert (found["grade"], found["code"], found["p_value"] > 0.2) == ("no", "chance", True)
+    assert found["verdict"] in " ".join(ended.out.split())
+    assert found["verdict"] in (tmp_path / "r" / "report.html").read_text()
+    said = fails(*fit, tmp_path / "other", "--significance", "--method", "GPCA")
+    assert "--significance" in said

@@ -161,7 +161,7 @@ def test_one_subspace_may_have_all_dimensions_of_the_clusters(affine):
     clusters = refitted_student(X, labels, [1, 2], affine)
     alone = [refitted_student(X, np.zeros(24, dtype=int), [r], affine) for r in (1, 2, 3)]
     best = int(np.argmin([each.sum() for each in alone]))
-    worse, dimension = choice.against_one_subspace(X, labels, [1, 2], 1, affine)
+    worse, dimension = choice.against_one_subspace(X, labels, [1, 2], affine, range(1, 4))
     assert dimension == 1 + best > 1
     assert_allclose(worse, alone[best] - clusters, rtol=1e-6, atol=1e-6)
 

@@ -208,7 +208,9 @@ def test_choices_leave_rows_in_no_cluster_out(affine):
     found, expected = (choosing.left_out_likelihood(*each, DIMENSIONS, affine) for each in given)
     assert_allclose(found[KEPT], expected)
     assert not found[~KEPT].any()
-    one, other = (choosing.against_one_subspace(*each, DIMENSIONS, 1, affine) for each in given)
+    one, other = (
+        choosing.against_one_subspace(*each, DIMENSIONS, affine, range(1, 6)) for each in given
+    )
     assert one[1] == other[1]
     assert_allclose(one[0][KEPT], other[0])
     assert not one[0][~KEPT].any()

@@ -136,6 +136,6 @@ def test_the_value_in_the_way_is_named():
     X = np.ones((10_001, 6))
     X[411, 5] = np.inf
     with pytest.raises(
-        ValueError, match=r"inf at row 411, column 5\. Replace it by a finite number there"
+        ValueError, match=r"inf at row 411, column 5\. Replace it by a finite number"
     ):
         PSC(3, n_components=2).fit(X)

@@ -529,7 +529,7 @@ def test_separation_is_the_sum_of_squares_between_clusters():
 
 def test_drawn_frames_are_orthonormal_of_mean_zero_and_uniform():
     random = np.random.default_rng(0)
-    frames = np.array([one_group._drawn_frame(6, 2, random) for _ in range(4000)])
+    frames = np.array([one_group.drawn_frame(6, 2, random) for _ in range(4000)])
     np.testing.assert_allclose(frames.sum(axis=1), 0, atol=1e-12)
     np.testing.assert_allclose(np.einsum("bij,bik->bjk", frames, frames)[7], np.eye(2), atol=1e-12)
     # A uniform direction in the five dimensions left has second moments (I - 11'/6) / 5.
@@ -566,7 +566,7 @@ def test_groups_of_unequal_size_are_no_skewed_factor():
 
 def test_skewed_frames_have_the_skewness_of_the_scores():
     random = np.random.default_rng(0)
-    frame = one_group._drawn_frame(5000, 3, random)
+    frame = one_group.drawn_frame(5000, 3, random)
     found = one_group._skewed(frame, np.array([1.5, -0.8, 0.0]))
     np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(found.sum(axis=0), 0.0, atol=1e-11)

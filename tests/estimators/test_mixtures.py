@@ -221,7 +221,7 @@ def test_the_same_seed_gives_the_same_labels(union):
         (MPPCA(noise="white"), "noise='white' is unknown. Use one of own, shared"),
         (MPPCA(n_components=9), "n_components=9 is out of range"),
         (MPPCA(tol=-1), "tol=-1 is out of range"),
-        (MCFA(n_components=[1, 2]), "one n_components for all"),
+        (MCFA(n_components=[1, 2]), "same n_components for all"),
         (MCFA(60), "n_clusters=60 is out of range"),
         (MCtFA(df=0), "df=0 is out of range"),
         (MCtFA(df="many"), "df='many' is not a number"),

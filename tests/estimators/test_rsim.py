@@ -123,7 +123,7 @@ def test_the_number_of_samples_is_bounded():
         (
             {"n_components": [1, 2]},
             ValueError,
-            r"one dimension for all clusters. Use n_components=2",
+            r"same dimension for all clusters",
         ),
         ({"n_components": 0}, ValueError, "n_components=0 is out of range"),
         (

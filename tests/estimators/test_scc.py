@@ -122,7 +122,7 @@ def test_two_points_many_times():
         (
             {"n_components": [1, 2]},
             ValueError,
-            r"one dimension for all clusters. Use n_components=2",
+            r"same dimension for all clusters",
         ),
         ({"n_components": 0}, ValueError, "n_components=0 is out of range"),
         ({"linear": 1}, TypeError, "linear=1 is not a bool"),

@@ -129,7 +129,7 @@ def test_the_number_of_samples_of_the_graph_is_bounded():
         (
             {"n_components": [1, 2]},
             ValueError,
-            r"one dimension for all clusters. Use n_components=2",
+            r"same dimension for all clusters",
         ),
         ({"n_components": 6}, ValueError, "n_components=6 is out of range"),
         ({"affine": 1}, TypeError, "affine=1 is not a bool"),

@@ -223,8 +223,8 @@ def test_a_loud_column_does_not_make_noise_correlated():
     assert [(each.count, each.noise) for each in found] == [(3, "unequal")] * 10
     assert all(each.above < each.low <= each.count <= each.high for each in found)
     assert all(abs(each.correlation) < 3.0 for each in found)
-    assert all("a loud variable" in words_on(each) for each in found)
-    assert "a loud variable" not in words_on(counted(planted(100, 300, 2, 4.0, 0)))
+    assert all("large scale" in words_on(each) for each in found)
+    assert "large scale" not in words_on(counted(planted(100, 300, 2, 4.0, 0)))
 
 
 def test_correlated_noise_beside_a_loud_column_stays_correlated():

@@ -96,7 +96,7 @@ def test_a_start_with_a_function_for_devices_runs_there(monkeypatch):
 @pytest.mark.parametrize("estimator", [PSC, KSubspaces, MiniBatchPSC])
 def test_an_unknown_start_is_refused_on_a_device(estimator, init):
     rows = of_many_rows("torch")
-    message = f"init={init!r} is unknown. Choose from portfolio"
+    message = f"init={init!r} is unknown. Use one of portfolio"
     with config_context(array_api_dispatch=True), pytest.raises(ValueError, match=message):
         estimator(2, n_components=2, init=init).fit(rows)
 

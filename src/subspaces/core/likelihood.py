@@ -191,7 +191,7 @@ def gaussian_without(view: ClusterView, data: Data, variance: float) -> tuple[Ar
     size = np.asarray(view.size - view.copy)
     size = np.where(size > 0.0, size, view.copy)  # a sample that is alone
     variances = rest.eigenvalues / size.reshape(-1, 1)
-    return _gaussian(variances, rest.energies, rest.squared_error, size, data, variance)
+    return gaussian(variances, rest.energies, rest.squared_error, size, data, variance)
 
 
 def _gaussian_of_members(view: ClusterView, data: Data, variance: float) -> tuple[Array, Array]:
@@ -201,10 +201,10 @@ def _gaussian_of_members(view: ClusterView, data: Data, variance: float) -> tupl
     """
     variances = np.broadcast_to(view.spectrum / view.size, view.scores.shape)
     residual = view.squared_residual
-    return _gaussian(variances, view.scores**2, residual, view.size, data, variance)
+    return gaussian(variances, view.scores**2, residual, view.size, data, variance)
 
 
-def _gaussian(
+def gaussian(
     variances: Array,
     energies: Array,
     squared_residual: Array,

@@ -23,6 +23,9 @@ from subspaces._types import Array
 # memory dependence adds few components. Of 33 real tables, sorted by their classes, none is above
 # both: the memory is .27 at most beyond the components of a PCA, and .26 around clusters.
 CLEAR_Z, MUCH_MEMORY = 4.0, 0.3
+# The memory of samples around their mean that only a walk has: it is 1 there, and .64 at most in
+# those tables, in one that is ordered by size.
+WALKING = 0.75
 # Fewer rows have no order to speak of.
 FEWEST_ROWS = 8
 # A row shorter than this share of the longest has no direction. A variance over the orders below
@@ -30,14 +33,17 @@ FEWEST_ROWS = 8
 LEAST_LENGTH, LEAST_VARIANCE = 1e-9, 1e-9
 
 
-def neighbours_depend(rows: Array) -> bool:
-    """Whether rows (n, p), residuals of a model, are like their neighbours for a short while."""
+def neighbours_depend(rows: Array, least_memory: float = MUCH_MEMORY) -> bool:
+    """Whether rows (n, p), residuals of a model, are like their neighbours for a short while.
+
+    least_memory: `MUCH_MEMORY` for residuals, `WALKING` for the samples themselves.
+    """
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if len(rows) < FEWEST_ROWS or not lengths.any():
         return False
     kept = lengths > LEAST_LENGTH * lengths.max()
     directions = np.divide(rows, lengths, out=np.zeros_like(rows), where=kept)
-    return likeness(directions) > CLEAR_Z and memory(directions) > MUCH_MEMORY
+    return likeness(directions) > CLEAR_Z and memory(directions) > least_memory
 
 
 def likeness(rows: Array) -> float:

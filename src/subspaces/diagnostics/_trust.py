@@ -410,8 +410,7 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     >>> union = make_subspaces([60, 80, 100], 40, [2, 2, 2], noise=0.1, random_state=0)
     >>> model = PSC(3, n_components=2, random_state=0).fit(union.data)
     >>> means_or_directions(model, union.data).verdict  # doctest: +NORMALIZE_WHITESPACE
-    'K-means does not find these clusters: it gives the same label to 39 % of the samples (37 % by
-    chance).'
+    'K-means finds other clusters: only 39 % of the samples get the same label (37 % by chance).'
     """
     if isinstance(model, Pipeline):
         X, model = model[:-1].transform(X) if len(model) > 1 else X, model[-1]

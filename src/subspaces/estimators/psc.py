@@ -160,7 +160,7 @@ class PSC(WeightedClusterer):
         nothing is. Samples that are read in passes have none: use `predict_proba`.
     influence_ : ndarray of shape (n,)
         Squared predictive influence of each sample under its own cluster; with ``n_variables``, on
-        ``support_``.
+        ``support_``. NaN for samples of weight 0.
     press_ : float
         Mean over the samples of the squared leave-one-out error under the own cluster, axes and
         mean fitted without the sample, on all variables; exact, by leave-one-out projection with

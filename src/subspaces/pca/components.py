@@ -71,6 +71,8 @@ CANDIDATES = 20
 MANY_ROWS, FAINT = 4, 1e-6
 # Residuals that tell the kurtosis: of more cells every so many rows are read.
 ENOUGH_CELLS = 1 << 22
+# Residuals that are formed at a time (2 MB).
+BLOCK_CELLS = 1 << 18
 # The most axes that are tried at first, and eigenvalues beyond them that show how a spectrum falls.
 MOST_AXES, BEYOND = 12, 5
 
@@ -410,11 +412,17 @@ def kurtosis(axes: PrincipalAxes, r: int) -> float:
 
 def column_kurtosis(axes: PrincipalAxes, r: int) -> Array:
     """Return the kurtosis (p,) of what r axes leave in each column; 0 if they leave nothing."""
-    step = -(-len(axes.coordinates) * len(axes.basis) // ENOUGH_CELLS)
-    squared = (axes.coordinates[::step, r:] @ axes.basis[:, r:].T) ** 2
-    means = squared.mean(axis=0)
+    n, p = len(axes.coordinates), len(axes.basis)
+    rows = axes.coordinates[:: -(-n * p // ENOUGH_CELLS), r:]
+    means, fourth = np.zeros(p), np.zeros(p)
+    step = max(BLOCK_CELLS // len(rows), 1)
+    for some in (slice(start, start + step) for start in range(0, p, step)):
+        squared = rows @ axes.basis[some, r:].T
+        squared *= squared
+        means[some] = squared.mean(axis=0)
+        fourth[some] = np.einsum("ij,ij->j", squared, squared) / len(rows)
     kept = means > 1e-20 * means.max()
-    return np.mean(squared**2, axis=0) / np.where(kept, means, np.inf) ** 2
+    return fourth / np.where(kept, means, np.inf) ** 2
 
 
 def correlation_of_residuals(axes: PrincipalAxes, r: int, freedom: int) -> float:

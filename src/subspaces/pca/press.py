@@ -1,6 +1,6 @@
 """Leave-one-out errors of PCA and of least squares, and each sample's influence on a PCA."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -10,15 +10,16 @@ from subspaces._types import Array, Data, PressMethod
 from subspaces.core import influence
 from subspaces.core.incomplete import observed_cells
 from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
-from subspaces.core.secular import downdate, refit_factor
+from subspaces.core.secular import copy_of, refit_factor
 from subspaces.data.validation import (
     as_matrix,
     as_table_to_fit,
+    as_weights,
     check_squares,
     row_names,
     warn_of_copies,
 )
-from subspaces.messages import Advice, ChoiceWarning, DataWarning, ParameterError, use
+from subspaces.messages import FILL, Advice, ChoiceWarning, DataWarning, ParameterError, use
 from subspaces.pca.intervals import turns
 from subspaces.pca.missing import (
     IncompletePCA,
@@ -31,7 +32,14 @@ from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort
 from subspaces.runtime.threads import one_blas_thread, process_lock
 from subspaces.runtime.warning import doubt
-from subspaces.subspace import PrincipalAxes, Subspace, centre_of, leading, principal_axes
+from subspaces.subspace import (
+    PrincipalAxes,
+    Subspace,
+    by_weight,
+    centre_of,
+    leading,
+    principal_axes,
+)
 
 # The share of the sum of squares from which a mean is told.
 MOSTLY = 0.5
@@ -118,7 +126,12 @@ class PCAInfluence(InShort):
 
 
 def pca_press(
-    X: Data, n_components: int, *, center: bool = True, method: PressMethod = "exact"
+    X: Data,
+    n_components: int,
+    *,
+    center: bool = True,
+    method: PressMethod = "exact",
+    sample_weight: ArrayLike | None = None,
 ) -> Press:
     """Leave-one-out error of PCA from a single decomposition.
 
@@ -143,11 +156,14 @@ def pca_press(
         https://subspaces.readthedocs.io). "hat" divides the residual by one minus the summed
         leverage. "paper" is the closed form of the paper.
         "hat" and "paper" hold the axes nearly fixed, and are infinite for a sample of leverage 1.
+    sample_weight : array-like of shape (n,), optional
+        How often each sample counts. One copy is left out, or all of a sample of weight below 1. A
+        sample of weight 0 is measured as a new one.
 
     Returns
     -------
     Press
-        ``.press``, the mean over the samples, and ``.per_sample``.
+        ``.press``, the mean over the samples by weight, and ``.per_sample``.
 
     Notes
     -----
@@ -170,7 +186,10 @@ def pca_press(
     7.08
     """
     method = as_choice(method, "method", get_args(PressMethod))
-    X, n_components = _checked(X, n_components, center=center)
+    X, n_components, weights = _checked(X, n_components, sample_weight, center=center)
+    if weights is not None and method != "exact":
+        fact = "<method={value!r}> does not work with <sample_weight>."
+        raise ParameterError("method", fact, use("method", "exact"), value=method)
     if method != "hat" and np.isnan(X).any():
         fact = "<X> has missing values, but <method={value!r}> needs them all."
         raise ParameterError("method", fact, use("method", "hat"), value=method)
@@ -183,11 +202,21 @@ def pca_press(
             Advice("choose the number with diagnostics.pca_components"),
             falls=falls,
         )
-    errors = _errors(X, n_components, method, center=bool(center))
-    return Press(float(errors.mean()), errors)
+    if weights is None:
+        errors = _errors(X, n_components, method, center=bool(center))
+    else:
+        axes, _ = _weighted_axes(X, weights, center=bool(center))
+        errors = _weighted_errors(axes, n_components, weights, center=bool(center))
+    return Press(float(np.average(errors, weights=weights)), errors)
 
 
-def pca_influence(X: Data, n_components: int, *, center: bool = True) -> PCAInfluence:
+def pca_influence(
+    X: Data,
+    n_components: int,
+    *,
+    center: bool = True,
+    sample_weight: ArrayLike | None = None,
+) -> PCAInfluence:
     """Find the samples that drive a PCA: leverage, leave-one-out error, influence, gradient.
 
     Parameters
@@ -200,6 +229,9 @@ def pca_influence(X: Data, n_components: int, *, center: bool = True) -> PCAInfl
         Whether the PCA has a mean. If so, it is refitted without the sample for ``loo_error`` and
         held fixed for the other three. If not, the axes pass through the origin, as those of `PSC`
         do by default.
+    sample_weight : array-like of shape (n,), optional
+        How often each sample counts. One copy is left out, or all of a sample of weight below 1. A
+        sample of weight 0 is measured as a new one.
 
     Returns
     -------
@@ -226,9 +258,12 @@ def pca_influence(X: Data, n_components: int, *, center: bool = True) -> PCAInfl
     17
     """
     names = row_names(X)
-    X, n_components = _checked(X, n_components, center=center)
+    X, n_components, weights = _checked(X, n_components, sample_weight, center=center)
     if np.isnan(X).any():
         return incomplete_influence(X, n_components, names, center=bool(center))
+    if weights is not None:
+        axes, mean = _weighted_axes(X, weights, center=bool(center))
+        return influence_of(axes, n_components, mean, names, center=bool(center), weights=weights)
     axes = graded_axes(centred(X, bool(center)))
     mean = centre_of(X, bool(center))
     return influence_of(axes, n_components, mean, names, center=bool(center))
@@ -248,36 +283,45 @@ def influence_of(
     weights (n,): how often each sample counts, of which one is left out (`intervals`).
     """
     scores, squared_residual, spectrum = axes.split(n_components)
-    rows, gradient = axes.coordinates, None
+    rows, gradient, copy = axes.coordinates, None, None
+    claimed = influence.leverage(scores, spectrum).sum(axis=1)
     if weights is None:
         place = leading(mean, axes, n_components)
         gradient = influence.gradient(mean + rows @ axes.basis.T, place)
         loo_error = exact_errors(rows, n_components, axes, affine=center)
     else:
-        loo_error = _weighted_errors(axes, n_components, squared_residual, weights, center=center)
-        scores = np.sqrt(weights)[:, None] * scores
+        loo_error = _weighted_errors(axes, n_components, weights, center=center)
+        claimed, copy = weights * claimed, copy_of(weights)
     return PCAInfluence(
         angle=turns(axes, n_components, affine=center, weights=weights),
-        leverage=influence.leverage(scores, spectrum).sum(axis=1),
+        leverage=claimed,
         loo_error=loo_error,
-        influence=influence.squared_influence(scores, squared_residual, spectrum),
+        influence=influence.squared_influence_of(scores**2, squared_residual, spectrum, True, copy),
         gradient=gradient,
         sample_names=names,
     )
 
 
-def _weighted_errors(
-    axes: PrincipalAxes, n_components: int, residual: Array, weights: Array, *, center: bool
-) -> Array:
-    """Squared errors (n,) of samples of which one copy, or a smaller part u, is left out.
+def _weighted_axes(X: Array, weights: Array, *, center: bool) -> tuple[PrincipalAxes, Array]:
+    """Return all axes of weighted samples, with the samples themselves along them, and the mean."""
+    mean, rows = centre_of(X, center, weights), centred(X, center, weights)
+    axes = graded_axes(by_weight(rows, weights))
+    return replace(axes, coordinates=rows @ axes.basis), mean
 
-    The scatter loses ``u f a a'``, with ``f = W/(W - u)`` around the mean, from which the sample is
-    ``f a`` away; around the origin f is 1. A sample of weight 0 keeps its ``residual``.
+
+def _weighted_errors(
+    axes: PrincipalAxes, n_components: int, weights: Array, *, center: bool
+) -> Array:
+    """Squared errors (n,) of samples of which one copy, or a smaller part, is left out.
+
+    axes: of the weighted samples, with the samples themselves along them. A sample of weight 0 has
+    its distance from them.
     """
-    u = np.minimum(weights, 1.0)
-    f = weights.sum() / (weights.sum() - u) if center else np.ones(len(u))
-    removed = downdate(np.sqrt(u * f)[:, None] * axes.coordinates, axes.eigenvalues, n_components)
-    return np.where(u > 0.0, removed.squared_error * f / np.where(u > 0.0, u, 1.0), residual)
+    errors, kept = axes.split(n_components)[1], weights > 0.0
+    rows, own = axes.coordinates[kept], weights[kept]
+    weighted = replace(axes, coordinates=by_weight(rows, own))
+    errors[kept] = exact_errors(rows, n_components, weighted, affine=center, weights=own)
+    return errors
 
 
 def incomplete_influence(
@@ -306,21 +350,30 @@ def incomplete_pca(X: Array, n_components: int, *, center: bool) -> IncompletePC
     return pca
 
 
-def _checked(X: Data, n_components: int, *, center: bool) -> tuple[Array, int]:
-    """Return X as a matrix, and the number of axes as an integer.
+def _checked(
+    X: Data, n_components: int, sample_weight: ArrayLike | None, *, center: bool
+) -> tuple[Array, int, Array | None]:
+    """Return X as a matrix, the number of axes as an integer, and the weights (n,) or None.
 
     Raise ValueError for more axes than the samples span when one of them is left out.
     """
     matrix = as_table_to_fit(X)
     check_squares(matrix)
     warn_of_copies(matrix)
-    n, p = matrix.shape
+    weights = as_weights(sample_weight, len(matrix))
+    if weights is not None and np.isnan(matrix).any():
+        fact = "<sample_weight> does not work with missing values."
+        raise ParameterError("sample_weight", fact, FILL)
+    n, p = len(matrix) if weights is None else int(np.count_nonzero(weights)), matrix.shape[1]
     limit = min(n - 1 - as_flag(center, "center"), p)
+    if weights is not None and limit < 1:
+        fact = "<sample_weight> is positive for {n:#sample}, but at least 3 are needed."
+        raise ParameterError("sample_weight", fact, Advice("give more samples a weight"), n=n)
     why = f" for {n} samples x {p} variables with one sample left out and center={bool(center)}"
     n_components = as_count(n_components, "n_components", low=0, high=limit, why=why)
     if not center:
         _warn_of_mean(matrix)
-    return matrix, n_components
+    return matrix, n_components, weights
 
 
 def _warn_of_mean(X: Array) -> None:

@@ -92,9 +92,8 @@ def count_in_equal_noise(
     if found.noise == "none" or axes.rank <= min(freedom, p) // 2:
         return found
     bound = free_axes(axes, freedom).rank < min(freedom, p)
-    rows = axes.coordinates @ axes.basis.T
     evened, seen, r = axes, found, 0
-    samples: Array = np.ones(len(rows))
+    samples: Array = np.ones(len(axes.coordinates))
     variables: Array = np.ones(p)
     for _ in range(ROUNDS):
         tails = _kurtosis_of_cells(evened, r)
@@ -105,7 +104,7 @@ def count_in_equal_noise(
             variables = _beyond_chance(relative, noise.of_variable, by_quartiles=False)
         if tails > GAUSSIAN_KURTOSIS or np.ptp(samples) == np.ptp(variables) == 0.0:
             return found
-        evened = all_axes(_divided(rows, samples, variables, center=center))
+        evened = all_axes(_divided(axes, samples, variables, center=center))
         seen = count_components(evened, most, center=center)
         if seen.count == r:
             break
@@ -133,13 +132,13 @@ def _beyond_chance(factors: Array, by_chance: float, *, by_quartiles: bool) -> A
     return np.exp((1.0 - by_chance / spread) * (logs - logs.mean()))
 
 
-def _divided(rows: Array, samples: Array, variables: Array, *, center: bool) -> Array:
-    """Return the rows (n, p), centred, in units of the noise.
+def _divided(axes: PrincipalAxes, samples: Array, variables: Array, *, center: bool) -> Array:
+    """Return the rows (n, p) that have these axes, centred, in units of the noise.
 
     A mean of the rows, times ``x_i^-1/2``, is taken out again: it had the noise of all samples.
     """
     each = 1.0 / np.sqrt(samples)
-    divided = rows * each[:, None] / np.sqrt(variables)
+    divided = (each[:, None] * axes.coordinates) @ (axes.basis / np.sqrt(variables)[:, None]).T
     if center:
         each /= np.linalg.norm(each)
         divided -= np.outer(each, each @ divided)
@@ -149,11 +148,12 @@ def _divided(rows: Array, samples: Array, variables: Array, *, center: bool) -> 
 def _kurtosis_of_cells(axes: PrincipalAxes, r: int) -> float:
     """Return the kurtosis of what r axes leave, each row and column divided by its spread."""
     step = -(-len(axes.coordinates) * len(axes.basis) // ENOUGH_CELLS)
-    cells = (axes.coordinates[::step, r:] @ axes.basis[:, r:].T) ** 2
+    cells = axes.coordinates[::step, r:] @ axes.basis[:, r:].T
+    cells *= cells
     for _ in range(ROUNDS):
         cells /= cells.mean(axis=1, keepdims=True)
         cells /= cells.mean(axis=0)
-    return float(np.mean(cells**2))
+    return float(np.einsum("ij,ij->", cells, cells)) / cells.size
 
 
 def _holds(leading: Array, found: Array, variables: Array) -> bool:

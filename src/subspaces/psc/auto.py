@@ -290,7 +290,8 @@ def compared_likelihoods(candidates: Sequence[Clusters], X: Array) -> tuple[Arra
     rival = 1 + int(np.argmin(np.where(np.isfinite(totals), totals, np.inf)))
     labels, dimensions = candidates[rival].labels, candidates[rival].dimensions
     own = one.dimensions[0]
-    worse, dimension = choosing.against_one_subspace(X, labels, dimensions, own, one.affine)
+    tried = range(own, max(sum(dimensions), own) + 1)
+    worse, dimension = choosing.against_one_subspace(X, labels, dimensions, one.affine, tried)
     shares[0] = shares[rival] + worse
     return shares, dimension if dimension > own else None
 
@@ -352,7 +353,7 @@ def cuts_a_continuum(clusters: Clusters, X: Array) -> bool:
     sizes = clusters.partition.sizes
     if k == 1 or not clusters.affine or any(clusters.dimensions) or np.any(sizes < 2):
         return False
-    worse, _ = choosing.against_one_subspace(X, clusters.labels, [0] * k, 0, True, k - 1)
+    worse, _ = choosing.against_one_subspace(X, clusters.labels, [0] * k, True, range(k))
     worse = worse[clusters.labels >= 0]
     return bool(worse.sum() <= 2.0 * np.sqrt(len(worse)) * worse.std(ddof=1))
 

@@ -61,6 +61,8 @@ from subspaces.starts.landmarks import (
 )
 from subspaces.starts.registry import device_starts
 
+# A pass over weighted rows holds about this many copies of a block more than compiled loops do.
+COPIES = 4
 # On a device the portfolio makes so many starts at most; in main memory there are more kinds.
 DEVICE_STARTS = 6
 # Samples of up to so many numbers (2 MB) are fetched from a device; larger ones are swept there.
@@ -89,6 +91,9 @@ def fit_blocks(rows: SurveyedBlocks, settings: Settings, weights: Array | None =
 
     weights (n,): of the rows, in main memory, as the rows are; None if all count one.
     """
+    if weights is not None and isinstance(rows.blocks, ArrayBlocks):
+        smaller = max(rows.blocks.usual_rows // COPIES, 256)
+        rows = replace(rows, blocks=replace(rows.blocks, block_rows=smaller))
     swept = sweep_blocks(rows, settings, weights)
     n, problem, result, order = rows.shape[0], swept.problem, swept.result, swept.order
     given = Run("labels", result.labels, 0, 0.0, result, result.objective)

@@ -176,9 +176,8 @@ def against_one_subspace(rows: Array, candidate: Candidate) -> AgainstOne:
         seen,
         candidate.labels,
         candidate.dimensions,
-        0 if candidate.affine else 1,
         candidate.affine,
-        max(sum(candidate.dimensions), k - 1),
+        range(1 - candidate.affine, max(sum(candidate.dimensions), k - 1) + 1),
     )
     return AgainstOne(float(worse.sum()), float(np.sqrt(len(rows)) * worse.std(ddof=1)))
 

@@ -223,35 +223,40 @@ def _likelihood_problem(matrix: Array, dimensions: Sequence[int], affine: bool) 
     return Problem(rows, tuple(dimensions), "likelihood", affine)
 
 
+def left_out_student(
+    matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool
+) -> Array:
+    """`left_out_likelihood` with Student tails (`student_costs`): far samples weigh less."""
+    problem = _likelihood_problem(matrix, dimensions, affine)
+    return student_costs(view_clusters(problem, labels), problem.data)
+
+
 def against_one_subspace(
     matrix: Array,
     labels: Labels,
     dimensions: Sequence[int],
-    smallest: int,
     affine: bool,
-    largest: int | None = None,
+    tried: Sequence[int],
 ) -> tuple[Array, int]:
     """Each sample's -log density under one subspace less that under K, (n,); its dimension.
 
     labels (n,), dimensions (K,): of the K clusters. One subspace of R dimensions cannot hold what K
     of them hold, so that any correlation of the variables would speak for clusters. The one
-    subspace therefore has the likeliest dimension from ``smallest`` to ``largest``, by default
-    ``sum(dimensions)``, and it is returned second. Tails are Student's (`student_costs`), so that a
-    few far samples do not decide. No fit is needed: each dimension is a down-date of one PCA.
+    subspace therefore has the likeliest of the dimensions ``tried``, ascending, and this is
+    returned second. Tails are Student's (`student_costs`), so that a few far samples do not decide.
+    No fit is needed: each dimension is a down-date of one PCA.
     A sample in no cluster has 0, and the others are scored as if it were not there.
     """
     if (labels < 0).any():
         found, kept = np.zeros(len(labels)), labels >= 0
-        rest = smallest, affine, largest
-        found[kept], r = against_one_subspace(matrix[kept], labels[kept], dimensions, *rest)
+        rest = dimensions, affine, tried
+        found[kept], r = against_one_subspace(matrix[kept], labels[kept], *rest)
         return found, r
     problem = _likelihood_problem(matrix, dimensions, affine)
     clusters = student_costs(view_clusters(problem, labels), problem.data)
     # A subspace as large as the rank would hold every sample without error.
-    most = sum(dimensions) if largest is None else largest
-    largest = max(min(most, problem.rows.rank - 1), smallest)
-    widest = problem.rows.view(np.arange(len(matrix)), largest, affine)
-    tried = range(smallest, largest + 1)
+    tried = [r for r in tried if r < problem.rows.rank] or tried[:1]
+    widest = problem.rows.view(np.arange(len(matrix)), tried[-1], affine)
     alone = [student_costs([widest.narrowed(r)], problem.data) for r in tried]
     best = int(np.argmin([each.sum() for each in alone]))
     return alone[best] - clusters, tried[best]

@@ -58,7 +58,7 @@ def null_p_values(
     as_good = [0, 0]
     for drawn in range(n_nulls):
         progress.tell(progress.Step("null", drawn, n_nulls, f"table {drawn + 1} of one group"))
-        frame = _drawn_frame(len(left), len(singular), random)
+        frame = drawn_frame(len(left), len(singular), random)
         seed = int(random.integers(2**31 - 1))
         for i, null in enumerate((frame * singular, _skewed(frame, skewness) * singular)):
             k_means = KMeans(n_clusters, n_init=N_INIT, random_state=seed)
@@ -86,10 +86,9 @@ def _leading_axes(values: Array, n_axes: int) -> tuple[Array, Array]:
     return left, singular
 
 
-def _drawn_frame(n: int, width: int, random: np.random.Generator) -> Array:
+def drawn_frame(n: int, width: int, random: np.random.Generator) -> Array:
     """Return orthonormal columns (n, width), uniformly distributed among those of mean 0."""
-    normal = random.normal(size=(n, width))
-    return _orthonormal(normal)
+    return _orthonormal(random.normal(size=(n, width)))
 
 
 def _skewed(frame: Array, skewness: Array) -> Array:

@@ -28,7 +28,7 @@ from scipy.special import logsumexp
 from subspaces._types import AnyArray, Array, Block, Codes
 from subspaces.core import incomplete
 from subspaces.core.array import like, namespace, to_host
-from subspaces.core.likelihood import as_divisor
+from subspaces.core.likelihood import as_divisor, gaussian
 from subspaces.core.partition import assign, unit_of
 from subspaces.core.secular import Downdate, copy_of
 from subspaces.data.block_pass import nearest, score
@@ -57,15 +57,19 @@ def with_probabilities(X: Array, fit: Fit, removed: Sequence[Downdate]) -> Fit:
     counts = [len(each.squared_error) for each in removed]
     freedom = np.repeat(fit.directions - widths, counts).astype(float)
     noise = left_out_noise(errors, freedom, clusters.in_order)
-    noise = as_divisor(fit.noise_variance if np.isnan(noise) else noise, fit.data)
-    facts = float(clusters.sizes.sum()), max(noise, SMALLEST), fit.directions
-    fit = replace(fit, left_out_noise=max(noise, SMALLEST))
+    noise = fit.noise_variance if np.isnan(noise) else noise
+    noise = max(as_divisor(noise, fit.data), SMALLEST)
+    data = replace(fit.data, n_samples=float(clusters.sizes.sum()), rank=fit.directions)
+    fit = replace(fit, left_out_noise=noise)
     costs, spent = as_density(fit).scores(X), fit.affine * unit_of(fit.weights)
     for k, (each, size) in enumerate(zip(removed, clusters.sizes.tolist(), strict=True)):
         members = clusters.members(k)
         copy = copy_of(clusters.row_weights[members])
         left = np.where(size > copy, size - copy, copy)
-        costs[members, k] = costs_left_out(each, left, *facts, spent=spent)
+        freedom = np.where(left > spent, left - spent, left)[:, None]
+        density = each.eigenvalues / freedom, each.energies, each.squared_error
+        log_scale, distance = gaussian(*density, left, data, noise)
+        costs[members, k] = log_scale + 0.5 * distance
     return replace(fit, probabilities=from_costs(costs, fit.labels))
 
 
@@ -146,21 +150,6 @@ def left_out_noise(errors: Array, freedom: Array, weights: Array | None = None) 
         return np.nan
     own = None if weights is None else weights[known]
     return weighted_sum(errors[known], own) / weighted_sum(freedom[known], own)
-
-
-def costs_left_out(
-    removed: Downdate, left: Array, n_samples: float, noise: float, directions: int, *, spent: float
-) -> Array:
-    """Return -J of each member of a cluster under the Gaussian of the others, (n_k,).
-
-    left (n_k,): the weight of the cluster without the member; spent: what its mean uses up.
-    """
-    freedom = np.where(left > spent, left - spent, left)
-    variances = np.maximum(removed.eigenvalues / freedom[:, None], noise)
-    free = directions - variances.shape[1]
-    log_scale = 0.5 * (free * np.log(noise) + np.log(variances).sum(axis=1))
-    distance = removed.squared_error / noise + (removed.energies / variances).sum(axis=1)
-    return log_scale - np.log(left / n_samples) + 0.5 * distance
 
 
 def from_costs(costs: Array, labels: Codes) -> Array:

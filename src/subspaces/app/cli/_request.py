@@ -14,7 +14,7 @@ class Request:
     """The options of the command ``fit``, as parameters of the estimators.
 
     ``scaler`` replaces parameters of the preset's scaler; ``max_clusters`` is the largest number of
-    clusters that "auto" tries.
+    clusters that "auto" tries; ``significance``: whether the clusters are tested.
     """
 
     n_clusters: Any
@@ -26,6 +26,7 @@ class Request:
     preset: str | None = None
     scaler: dict[str, Any] = field(default_factory=dict)
     max_clusters: int | None = None
+    significance: bool = False
 
     @property
     def is_automatic(self) -> bool:
@@ -110,6 +111,7 @@ class Request:
             ("--clusters auto", self.n_clusters == "auto"),
             ("--dims auto", self.n_components == "auto"),
             ("--variables", self.n_variables is not None and not selects),
+            ("--significance", self.significance and self.method != "KSubspaces"),
             (f"--criterion {self.criterion}", self.criterion != "auto"),
         ):
             if asked:

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from subspaces.app.cli._said import with_option
 from subspaces.app.cli._words import in_options
 from subspaces.core.partition import smallest_size
-from subspaces.diagnostics import Stability, means_or_directions, stability
+from subspaces.diagnostics import Stability, is_real, means_or_directions, stability
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import facts_of
@@ -39,8 +39,8 @@ class Trust:
     """Measures of how far to trust the clusters of a fit.
 
     ``found``: the entries "stability" and "means_or_directions" of summary.json, each with a
-    verdict, and "assumed" where the dimension was; ``measured``: the Stability, or None where it
-    was not measured; ``doubts``: warnings on the way.
+    verdict, "significance" if it was tested, and "assumed" where the dimension was; ``measured``:
+    the Stability, or None where it was not measured; ``doubts``: warnings on the way.
     """
 
     found: dict[str, dict[str, Any]]
@@ -92,6 +92,19 @@ def with_stability(
     batches = [BATCHES] if is_recipe and measured.grade == Grade.SURE else []
     measured = replace(measured, conclusion=with_option(measured.conclusion, settled))
     return Trust(found, measured, (*trust.doubts, *map(message_of, caught), *batches))
+
+
+def with_significance(
+    trust: Trust, model: SubspaceClusterer, table: Table, seed: int, settled: Collection[str]
+) -> Trust:
+    """Return ``trust`` with whether the clusters are more than chance, or why that is not known."""
+    try:
+        found = is_real(model, table.data, random_state=seed)
+        entry = _entry(found.conclusion, settled, p_value=found.p_value, gain=found.gain, z=found.z)
+    except ValueError as error:
+        fact = "Significance was not tested: {why}."
+        entry = _entry(Verdict("unmeasured", fact, {"why": in_options(error).rstrip(".")}))
+    return replace(trust, found={**trust.found, "significance": entry})
 
 
 def with_word_on_levels(trust: Trust, model: SubspaceClusterer) -> Trust:

@@ -95,6 +95,15 @@ def fit(
             panel=options.OUTPUT,
         ),
     ] = True,
+    significance: Annotated[
+        bool,
+        flag(
+            "--significance",
+            "Test whether the clusters are more than chance: the same search in 99 tables "
+            "without clusters, which takes as long as up to 99 short fits.",
+            panel=options.OUTPUT,
+        ),
+    ] = False,
     imputed: Annotated[
         bool,
         flag(
@@ -159,6 +168,7 @@ def fit(
         preset=preset,
         scaler=values.scaler(preset) if preset else {},
         max_clusters=max_clusters,
+        significance=significance,
     )
     assumed = dims is None and not preset and not request.is_automatic
     if dims is None and not preset:
@@ -264,6 +274,9 @@ def _trusted(
     if halved:
         with working("Clustering halves of the samples"):
             trust = _trust.with_stability(trust, *halved, request.search.seed, settled)
+    if request.significance:
+        with working("Searching tables without clusters"):
+            trust = _trust.with_significance(trust, model, table, request.search.seed, settled)
     if request.method == "PSC" and assumed:
         trust = _trust.with_assumed_dimension(trust, request.n_clusters, table)
     return trust
@@ -280,7 +293,8 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     first = [*filter(None, [summary["taken_for"]]), *first]
     last = [matched_classes(summary)] if known else []
     answer, others = _chosen(chosen, len(summary["clusters"]))
-    last += [*answer, summary["stability"]["verdict"]]
+    last += answer
+    last += [summary[name]["verdict"] for name in ("stability", "significance") if name in summary]
     doubts = said.shown
     names = ("means_or_directions", "assumed", "markers")
     verdicts = [summary[name]["verdict"] for name in names if name in summary]
