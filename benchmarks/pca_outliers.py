@@ -13,8 +13,8 @@ variances of 8 down to 4 times the edge of noise of variance 1, ``(1 + sqrt(p/n)
 
 Crowds: the first samples of a table with equal noise are moved together, off the components, by a
 distance whose square is 20 standard deviations of Q. A reason: one cell of one sample is moved by
-10 standard deviations of its variable. robpy (ROBPCA) and pca (erdogant)
-are compared if they are installed.
+10 standard deviations of its variable. The package pca (erdogant) is compared
+if it is installed. robpy's ROBPCA does not run with this scikit-learn.
 """
 
 import argparse
@@ -35,7 +35,8 @@ NOISE = ("equal", "unequal", "standardised")
 CROWDS = [(50, 20, 3), (100, 20, 3), (100, 60, 3), (60, 200, 3), (200, 10, 2)]
 SHARES = (0.1, 0.2, 0.3)
 LEVEL = 0.05
-FIRST_SEED = 54_000
+# Other tables than those that the size of the first half was chosen on.
+FIRST_SEED = 90_000
 
 
 def table(n, p, r, noise, seed):
@@ -74,16 +75,10 @@ def crowd(n, p, r, share, seed):
 
 
 def rivals(X, r):
-    """Which samples robpy's ROBPCA and the package pca name, where they are installed."""
+    """Which samples the package pca names, if it is installed."""
     found = {}
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            from robpy.pca import ROBPCA
-        except ImportError:
-            pass
-        else:
-            found["ROBPCA"] = _by_robpca(ROBPCA(n_components=r).fit(X), X, r)
         try:
             from pca import pca
         except ImportError:
@@ -93,17 +88,6 @@ def rivals(X, r):
             outliers = model.fit_transform(X, verbose=0)["outliers"]
             found["pca"] = (outliers["y_bool"] | outliers["y_bool_spe"]).to_numpy()
     return found
-
-
-def _by_robpca(model, X, r):
-    """Score and orthogonal distances beyond their 97.5 % limits [Hubert et al. 2005]."""
-    away = X - model.location_
-    scores = away @ model.components_[:r].T
-    inside = np.sum(scores**2 / model.explained_variance_[:r], axis=1)
-    outside = np.linalg.norm(away - scores @ model.components_[:r], axis=1) ** (2 / 3)
-    middle = np.median(outside)
-    spread = 1.4826 * np.median(np.abs(outside - middle))
-    return (inside > stats.chi2.isf(0.025, r)) | (outside > middle + spread * stats.norm.isf(0.025))
 
 
 def reason(n, p, r, seed):

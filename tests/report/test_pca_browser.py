@@ -13,8 +13,8 @@ SECTIONS = {
     "components": "How many components",
     "scores": "The samples on the components",
     "variables": "Which variables make them",
-    "drivers": "Who drives it",
-    "outliers": "Who does not belong",
+    "drivers": "Which samples matter most",
+    "outliers": "Which samples do not belong",
 }
 
 

@@ -59,7 +59,7 @@ def pair(ax: Sequence[Axes] | None, function: str) -> tuple[Any, Any] | None:
     """Return ``ax`` as two Axes, or None; raise TypeError or ValueError if it is no pair."""
     if ax is None:
         return None
-    message = f"{function} draws two panels. Pass ax=(left, right)"
+    message = f"{function} draws two panels. Pass ax=(first, second)"
     if not isinstance(ax, Iterable):
         raise TypeError(message)
     both = tuple(ax)
