@@ -59,8 +59,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     rotation : {"varimax"} or None, default None
         How to turn the components within their subspace.
     robust : bool, default False
-        Whether `outliers` judges samples by the PCA of those that belong, so that many outliers of
-        one kind do not hide each other. To fit without them, use ``sample_weight``.
+        Whether `outliers` judges samples by a PCA of those that belong. The components are those of
+        all samples either way.
     random_state : int, RandomState or None
         Seed of the values that ``choice_`` leaves out of large tables. Nothing else is random.
 
