@@ -522,7 +522,7 @@ def select_n_variables(
     >>> planes = make_scenario("c", sparse=True, random_state=0)  # 10 variables to a loading
     >>> model = PSC(2, n_components=2, n_variables=10, random_state=0)
     >>> select_n_variables(model, planes.data, [5, 8, 10, 15, 20]).best_
-    10
+    15
     """
     matrix = as_matrix(X)
     _check_clusterer(estimator, "n_variables")

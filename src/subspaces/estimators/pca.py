@@ -186,14 +186,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _fitted(self, X: Any, weights: Array | None) -> PCAFit:
         number, random = checked_number(self.n_components), self.random_state
-        kept: dict[str, Any] = {"single": is_single(X)}
-        kept["seed"] = 0 if random is None else int(as_generator(random).integers(2**31))
         blocks = as_blocks(X)
+        seed = 0 if random is None else int(as_generator(random).integers(2**31))
+        given, kept = X, dict[str, Any](seed=seed)
         if blocks is not None:
             many = SurveyedBlocks(blocks, surveyed(blocks))
             X = many.few_rows()
             if X is None:
-                kept["variables"] = numbered(many.shape[1])
+                kept |= {"variables": numbered(many.shape[1]), "single": is_single(given)}
                 how = {"center": self.center, "scale": self.scale}
                 return fit_blocks(many, number, self.rotation, weights, **how, **kept)
         X = in_memory(X)
@@ -205,6 +205,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         columns = getattr(X, "columns", numbered(len(table.varies)))
         kept |= {"variables": tuple(map(str, columns)), "sample_names": row_names(X)}
+        kept["single"] = is_single(given)
         return fit(table, number, self.rotation, **kept)
 
     def _attributes_of_fit(self) -> dict[str, Any]:

@@ -179,11 +179,9 @@ def pca_components(
     At https://subspaces.readthedocs.io "One PCA you can trust" shows one table of each kind, "The
     edge of noise" and "A left-out cell" have the formulas. Variables that do not vary are left out.
     With missing cells, whether there are more than r components is asked of the table whose holes r
-    axes have filled; a cell that was not observed counts neither as noise nor as predicted. A
-    variable much louder than the others is no component, but hides those that are weaker than it.
-    If the spectrum breaks after components that a loud variable does not hide, its own axis is
-    counted with them, since the leading axes hold all of them only then; the verdict says so. Use
-    ``scale=True`` in either case.
+    axes have filled; a cell that was not observed counts neither as noise nor as predicted. If
+    samples or variables differ in their noise, the strengths are those after each was divided by
+    its own. Loud variables may still lead the axes of the table: use ``scale=True`` then.
 
     References
     ----------

@@ -154,7 +154,7 @@ def contributions(
     >>> from subspaces import plots
     >>> from subspaces.diagnostics import pca_outliers
     >>> wine = load_wine(as_frame=True).data
-    >>> plots.contributions(pca_outliers(wine / wine.std(), 2), 121).get_xlabel()
+    >>> plots.contributions(pca_outliers(wine / wine.std(), 2, robust=True), 121).get_xlabel()
     'residual, in standard deviations'
     """
     style.check_result(result, DRAWN, "contributions", f"{SOURCE}, 0")

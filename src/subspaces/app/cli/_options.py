@@ -273,7 +273,7 @@ class Values:
 
     floor: Annotated[
         float | None,
-        setting("First raise all lower values to VALUE.", "VALUE", panel=PREPARE),
+        setting("Raise all values below VALUE to VALUE first.", "VALUE", panel=PREPARE),
     ] = None
     log: Annotated[bool | None, flag("--log", "Take log2(1 + value).", panel=PREPARE)] = False
     top_variables: Annotated[

@@ -17,7 +17,7 @@ from subspaces.selection import Selection
 STOPS = {
     "converged": "The best start converged: no label changed any more.",
     "cycle": "The best start went in a circle, and the best of its labels were kept.",
-    "overshot": "The best start ended in a worse partition than an earlier one, which was kept.",
+    "overshot": "The best start got worse at the end, so its best earlier partition was kept.",
     "refined": "The labels of the best start were refined by a mixture.",
     "max_iter": "The best start was stopped before it converged.",
     "infeasible": "Every start lost a cluster.",
