@@ -6,8 +6,8 @@
 
 Each set draws 2 to 5 clusters of 1 to 4 dimensions in 5 to 200 variables, 20 to 300 samples per
 cluster, noise of standard deviation 0.05 to 0.4, and uniform or normal scores. 40 % have centres,
-40 % unequal dimensions. A quarter as many sets have sparse loadings, and as many again clusters
-whose dimension is the rank of the data. The number of clusters and their dimensions are given.
+40 % unequal dimensions. A quarter as many sets have sparse loadings. The number of clusters and
+their dimensions are given.
 
 1. Expected calibration error of the label's probability: 15 bins, samples of all sets pooled. A
    label is right if it is that of the true cluster, clusters matched on the training samples.
@@ -52,7 +52,7 @@ METHODS = {
 }
 # Bins of a reliability diagram: few labels are unsure. Those with fewer samples are not drawn.
 EDGES, FEWEST = (0.6, 0.8, 0.9, 0.97, 0.999), 8
-KINDS = {"dense": "principal axes", "sparse": "sparse loadings", "full": "dimension = rank"}
+KINDS = {"dense": "principal axes", "sparse": "sparse loadings"}
 
 
 def drawn(kind, seed):
@@ -67,14 +67,9 @@ def drawn(kind, seed):
     if kind == "sparse":
         p, widths = max(p, 20), np.minimum(widths, 2)
         options["n_variables"] = p // 4
-    if kind == "full":
-        p = int(random.integers(2, 5))
-        widths[:] = p
-    widths = np.minimum(widths, p if kind == "full" else p - 1)
+    widths = np.minimum(widths, p - 1)
     sizes = np.exp(random.uniform(np.log(20), np.log(300), size=n_clusters)).astype(int)
     offset = random.uniform(0.3, 1.5) / np.sqrt(p) if affine else 0.0
-    offset = random.uniform(0.5, 2.0) if kind == "full" else offset
-    affine = affine or kind == "full"
     union = make_subspaces(
         (5 * sizes // 2).tolist(),
         p,

@@ -172,24 +172,32 @@ def n_halvings(table: Any) -> int:
 
 
 def random_halves(
-    n: int, splits: int, random: np.random.RandomState, budget_s: float = np.inf
+    samples: Indices, splits: int, random: np.random.RandomState, budget_s: float = np.inf
 ) -> Iterator[list[Indices]]:
-    """Yield so many random halves of n samples; after ``budget_s`` seconds no more than FEWEST."""
+    """Yield so many random halves of the samples at these places (n,).
+
+    After ``budget_s`` seconds there are no more than FEWEST.
+    """
     began = monotonic()
     for done in range(splits):
         if done >= FEWEST and monotonic() - began >= budget_s:
             return
         progress.tell(progress.Step("halving", done, splits, f"split {done + 1}"))
-        yield np.array_split(random.permutation(n), 2)
+        yield np.array_split(random.permutation(samples), 2)
 
 
 def learned(
-    estimator: Estimator, table: Any, half: Indices, numbers: Sequence[int] | None = None
+    estimator: Estimator,
+    table: Any,
+    half: Indices,
+    numbers: Sequence[int] | None = None,
+    weights: Array | None = None,
 ) -> list[Half]:
     """Return what one half of the samples learns, for each number of clusters of a recipe.
 
     estimator: a clusterer, or a pipeline that ends in one. The half learns the whole pipeline, but
-    takes over the kind of values that a fitted recipe found. numbers: None for the estimator's own.
+    takes over the kind of values that a fitted recipe found. numbers: None for the estimator's own;
+    weights (n,): of all samples, None if all count one. Only clusters use them.
     """
     steps: list[Any] = [estimator]
     if isinstance(estimator, Pipeline):
@@ -203,17 +211,18 @@ def learned(
             fitted.fit(points[half])
             points = getattr(fitted, "project", fitted.transform)(points)
         if numbers is None:
-            return [_half(clone(steps[-1]), points, half)]
+            return [_half(clone(steps[-1]), points, half, weights)]
         models = [clone(steps[-1]).set_params(n_clusters=k) for k in numbers]
         return [_half(model, points[:, : _axes(steps, model.n_clusters)], half) for model in models]
 
 
-def _half(model: Any, points: Array, half: Indices) -> Half:
+def _half(model: Any, points: Array, half: Indices, weights: Array | None = None) -> Half:
     """Return the clusters that a model finds in one half of the samples."""
+    given = {} if weights is None else {"sample_weight": weights[half]}
     if isinstance(model, PSC) and model.init == "portfolio" and model.n_components == 0:
         k_means = KMeans(model.n_clusters, n_init=STARTS, random_state=0)
-        model.set_params(init=k_means_labels(points[half], k_means))
-    return Half(points, model, np.asarray(model.fit(points[half]).predict(points)))
+        model.set_params(init=k_means_labels(points[half], k_means, *given.values()))
+    return Half(points, model, np.asarray(model.fit(points[half], **given).predict(points)))
 
 
 def compare_numbers(
@@ -252,7 +261,8 @@ def compare_numbers(
     table = sparse.csr_array(X, dtype=float) if sparse.issparse(X) else as_matrix(X)
     random = check_random_state(recipe["cluster"].random_state)
     found = []
-    for halves in random_halves(len(points), halvings or n_halvings(table), random):
+    every = np.arange(len(points))
+    for halves in random_halves(every, halvings or n_halvings(table), random):
         both = (learned(models[-1], table, half, numbers) for half in halves)
         pairs = [(first.labels, second.labels) for first, second in zip(*both, strict=True)]
         found.append([(adjusted_rand_score(*pair), strength_of(*pair)) for pair in pairs])

@@ -8,13 +8,14 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from subspaces import PSC, KSubspaces
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.diagnostics import label_confidence, label_sets
+from subspaces.diagnostics import label_confidence, label_sets, stability
 from subspaces.diagnostics._certainty import _splits
 from subspaces.messages import Grade
-from subspaces.metrics import likelihood_scorer, matched_labels
+from subspaces.metrics import adjusted_rand_score, likelihood_scorer, matched_labels
 from tests.warned import refuses
 
-CLEAR = make_subspaces([40, 50, 60], 20, [2, 2, 2], noise=0.1, random_state=0).data
+PLAIN = make_subspaces([40, 50, 60], 20, [2, 2, 2], noise=0.1, random_state=0)
+CLEAR = PLAIN.data
 NOISE = np.random.default_rng(0).normal(size=(90, 10))
 
 
@@ -64,6 +65,59 @@ def test_labels_of_noise_are_shrunk_by_the_agreement_of_halves(noise):
     new = noise.predict_proba(2 * NOISE)
     assert np.array_equal(found.shrink(new).argmax(axis=1), new.argmax(axis=1))
     np.testing.assert_allclose(found.shrink(new).sum(axis=1), 1, atol=1e-12)
+
+
+def test_samples_without_weight_have_no_part_in_halves():
+    weights = np.ones(len(CLEAR))
+    weights[::5] = 0.0
+    kept = weights > 0
+    init = PLAIN.target
+    model = PSC(3, n_components=2, init=init, random_state=0).fit(CLEAR, sample_weight=weights)
+    few = PSC(3, n_components=2, init=init[kept], random_state=0).fit(CLEAR[kept])
+    assert np.array_equal(model.labels_[kept], few.labels_)
+    for each in (model, few):
+        each.set_params(init="portfolio", n_init=3)
+    found, plain = (
+        label_confidence(each, X, random_state=0)
+        for each, X in ((model, CLEAR), (few, CLEAR[kept]))
+    )
+    assert found.agreement == plain.agreement
+    np.testing.assert_allclose(found.probabilities[kept], plain.probabilities, atol=1e-10)
+    sets = label_sets(model, CLEAR, 0.99, random_state=0)[kept]
+    assert np.array_equal(sets, label_sets(few, CLEAR[kept], 0.99, random_state=0))
+    steady = stability(model, CLEAR, n_resamples=3, random_state=0)
+    expected = stability(few, CLEAR[kept], n_resamples=3, random_state=0)
+    np.testing.assert_allclose(steady.per_resample, expected.per_resample)
+    assert steady.k_means == pytest.approx(expected.k_means)
+    with refuses("X"):
+        stability(model, CLEAR[kept])
+
+
+def test_weights_go_along_with_the_samples_of_a_half():
+    weights = np.random.default_rng(0).integers(1, 4, size=len(NOISE)).astype(float)
+    options = {"n_components": 2, "n_init": 3, "random_state": 0}
+    model = PSC(3, **options).fit(NOISE, sample_weight=weights)
+    found = label_confidence(model, NOISE, n_splits=1, random_state=0)
+    # Plainly: each half is fitted with its weights, and a sample of weight 2 agrees twice.
+    halves = np.array_split(np.random.RandomState(0).permutation(len(NOISE)), 2)
+    fits = [PSC(3, **options).fit(NOISE[half], sample_weight=weights[half]) for half in halves]
+    first, second = (matched_labels(model.labels_, each.predict(NOISE)) for each in fits)
+    assert found.agreement == pytest.approx(np.repeat(first == second, weights.astype(int)).mean())
+    steady = stability(model, NOISE, n_resamples=1, random_state=0)
+    assert steady.stability == pytest.approx(adjusted_rand_score(first, second))
+    # The bound of the sets is a quantile of scores repeated as often as their samples count.
+    scores = []
+    for pair in _splits(model, NOISE, model.labels_, 2, 0):
+        for half, other in (pair, pair[::-1]):
+            given = other.labels[half.samples]
+            own = [1 - p[k] for p, k in zip(half.probabilities, given, strict=True)]
+            scores.append(np.repeat(own, weights[half.samples].astype(int)))
+    n = weights.sum()
+    level = np.ceil((n + 1) * 0.8) / n
+    bound = np.quantile(np.concatenate(scores), level, method="inverted_cdf")
+    expected = 1 - model.probabilities_ <= bound
+    expected[np.arange(len(NOISE)), model.labels_] = True
+    assert np.array_equal(label_sets(model, NOISE, 0.8, random_state=0), expected)
 
 
 def test_one_cluster_is_sure():

@@ -9,8 +9,10 @@ from sklearn.exceptions import NotFittedError
 
 from subspaces import PSC, KSubspaces, load
 from subspaces.datasets import make_subspaces
+from subspaces.diagnostics import label_confidence, label_sets
 from subspaces.psc.probabilities import from_costs, with_largest
 from subspaces.runtime.warning import collect_warnings
+from tests.warned import refuses
 
 UNION = make_subspaces([30, 40, 50], 9, [1, 2, 2], noise=0.35, random_state=3)
 # Off the origin and off the axes.
@@ -121,7 +123,7 @@ ODD = {
     "noise": lambda random: random.normal(size=(40, 5)),
     "duplicates": duplicates,
     "lines without noise": lambda random: np.kron(np.eye(2), random.normal(size=(9, 2))),
-    "low rank": lambda random: random.normal(size=(30, 2)) @ random.normal(size=(2, 6)),
+    "low rank": lambda random: random.normal(size=(30, 3)) @ random.normal(size=(3, 6)),
     "wide": lambda random: random.normal(size=(20, 60)),
 }
 
@@ -149,6 +151,27 @@ def test_the_most_probable_cluster_is_the_label(kind, affine, n_clusters):
                 assert np.array_equal(p.argmax(axis=1), labels)
                 np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-12)
                 assert p.min() >= 0
+
+
+@pytest.mark.parametrize("method", [PSC, KSubspaces])
+@pytest.mark.parametrize("affine", [False, True])
+def test_subspaces_as_large_as_the_rank_have_no_probabilities(method, affine):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 3)) @ random.normal(size=(3, 6)) + 9.0 * affine
+    widths = {"n_components": [1, 2, 3], "affine": affine, "random_state": 0}
+    with collect_warnings():
+        model = method(3, **widths, n_init=2).fit(X)
+    assert not hasattr(model, "probabilities_")
+    for rows in (X, sparse.csr_array(X), np.tile(X, (200, 1))):
+        with refuses("n_components"):
+            model.predict_proba(rows)
+    for measure in (label_confidence, label_sets):
+        with refuses("n_components"):
+            measure(model, X)
+    assert np.isfinite(model.score_samples(X)).all()
+    with collect_warnings():
+        alone = method(1, n_components=3, affine=affine).fit(X)
+    assert alone.predict_proba(X).tolist() == [[1.0]] * 60
 
 
 def test_sparse_loadings_have_probabilities():

@@ -498,7 +498,7 @@ def _basic_entries(
     names = [str(k) for k in range(len(model.subspaces_))]
     labels = np.asarray(model.labels_)
     p: Array | None = getattr(model, "probabilities_", None)
-    if p is None:  # samples that were read in passes
+    if p is None and model.fit_.leaves_noise:  # samples that were read in passes
         p = with_largest(in_main_memory(model.predict_proba(matrix)), labels)
     facts = {
         "params": _storable({**model.get_params(), **source}),
@@ -510,14 +510,15 @@ def _basic_entries(
         "n_components": model.n_components_,
         **sentences,
     }
-    return {
-        "obs": {
-            key: pd.Categorical.from_codes(labels, categories=names),
-            f"{key}_probability": p[np.arange(len(labels)), labels],
-        },
-        "obsm": {f"{key}_probabilities": p},
+    entries: dict[str, dict[str, Any]] = {
+        "obs": {key: pd.Categorical.from_codes(labels, categories=names)},
+        "obsm": {},
         "uns": {key: facts},
     }
+    if p is not None:
+        entries["obs"][f"{key}_probability"] = p[np.arange(len(labels)), labels]
+        entries["obsm"][f"{key}_probabilities"] = p
+    return entries
 
 
 def _coordinates(matrix: Array | Sparse, subspaces: Sequence[Subspace]) -> Array:

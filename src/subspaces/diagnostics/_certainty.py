@@ -19,7 +19,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces._types import Array, Codes, Data, Indices, Mask, Seed
-from subspaces.diagnostics._trust import TRY, absent_in_a_half, for_halves
+from subspaces.diagnostics._trust import (
+    TRY,
+    absent_in_a_half,
+    check_same_number,
+    for_halves,
+    weights_of,
+)
 from subspaces.estimators import PSC, KSubspaces
 from subspaces.facts import Samples, samples_of
 from subspaces.halving import SOLID, Half, learned, random_halves
@@ -32,6 +38,8 @@ from subspaces.runtime.result import WithVerdict
 # Share of the labels on which halves agree below which the partition is in doubt. Above it the
 # probabilities of random unions had a calibration error of 0.02 (benchmarks/calibration.py).
 IN_DOUBT = 0.7
+# Share of a sum of weights that is rounding.
+ROUNDING = 1e-12
 # Random splits behind `label_sets`: four fits to halves take about as long as two to all samples.
 SPLITS = 2
 
@@ -81,11 +89,12 @@ def label_confidence(
 
     The probabilities of a model take its clusters for granted. Here models of random halves of the
     samples label all samples, and the probabilities are shrunk as far as these models disagree.
+    Weights of the fit go along with the samples of a half, and count in the agreement.
 
     Parameters
     ----------
     model : fitted PSC or KSubspaces
-        What it chose for "auto", the halves take over. They do not use weights of the samples.
+        What it chose for "auto", the halves take over.
     X : array-like of shape (n, p)
         The data of fit.
     n_splits : int, default 2
@@ -116,13 +125,14 @@ def label_confidence(
     if n_clusters == 1:
         alone = Verdict("one_cluster", "There is only one cluster, so every label is sure.")
         return LabelConfidence(p, 1.0, 1.0, alone)
+    weights, _ = weights_of(model, rows)
     same = []
     for halves in _splits(model, rows, labels, n_splits, random_state):
         first, second = (half.labels for half in halves)
-        same.append(np.mean(second == first))
+        same.append(np.average(second == first, weights=weights))
     agreement = float(np.mean(same))
     right = (1.0 + np.sqrt(max((n_clusters - 1) * (n_clusters * agreement - 1), 0.0))) / n_clusters
-    claimed = float(p.max(axis=1).mean()) - 1.0 / n_clusters
+    claimed = float(np.average(p.max(axis=1), weights=weights)) - 1.0 / n_clusters
     kept = float(np.clip((right - 1.0 / n_clusters) / max(claimed, np.finfo(float).tiny), 0.0, 1.0))
     return LabelConfidence(_shrunk(p, kept, labels), agreement, kept, _verdict(agreement, n_splits))
 
@@ -139,7 +149,7 @@ def label_sets(
     Parameters
     ----------
     model : fitted PSC or KSubspaces
-        What it chose for "auto", the halves take over. They do not use weights of the samples.
+        What it chose for "auto", the halves take over, with the weights of their samples.
     X : array-like of shape (n, p)
         The data of fit.
     coverage : float, default 0.9
@@ -175,15 +185,29 @@ def label_sets(
     found = np.arange(p.shape[1]) == labels[:, None]
     if p.shape[1] == 1:
         return found
-    improbable = []
+    weights, _ = weights_of(model, rows)
+    counts = np.ones(len(rows)) if weights is None else weights
+    improbable, own = [], []
     for first, second in _splits(model, rows, labels, SPLITS, random_state):
         for half, other in ((first, second), (second, first)):
             given = other.labels[half.samples]
             improbable.append(1.0 - half.probabilities[np.arange(len(given)), given])
-    scores, n = np.sort(np.concatenate(improbable)), len(rows)
-    place = ceil((n + 1) * coverage) / n * len(scores)
-    bound = scores[ceil(place) - 1] if place <= len(scores) else np.inf
+            own.append(counts[half.samples])
+    bound = _bound(np.concatenate(improbable), np.concatenate(own), float(counts.sum()), coverage)
     return found | (1.0 - p <= bound)
+
+
+def _bound(scores: Array, weights: Array, n: float, coverage: float) -> float:
+    """Return the conformal bound of scores with weights (m,); infinite if n count too little.
+
+    The m scores are those of samples which count n in all, several times.
+    """
+    order, level = np.argsort(scores), ceil((n + 1) * coverage) / n
+    reached = np.cumsum(weights[order])
+    if level > 1.0:
+        return np.inf
+    place = np.searchsorted(reached, level * reached[-1] * (1.0 - ROUNDING))
+    return float(scores[order][place])
 
 
 @dataclass(frozen=True)
@@ -203,12 +227,13 @@ def _splits(
     model: Any, rows: Array, labels: Codes, n_splits: int, random_state: Seed
 ) -> Iterator[tuple[MatchedHalf, MatchedHalf]]:
     """Yield the models of two random halves of the rows, once per split."""
-    estimator = for_halves(model)
-    for halves in random_halves(len(rows), n_splits, check_random_state(random_state)):
+    estimator, (weights, counted) = for_halves(model), weights_of(model, rows)
+    for halves in random_halves(counted, n_splits, check_random_state(random_state)):
         absent = absent_in_a_half(rows, halves)
         seen = rows[:, ~absent] if absent.any() else rows
         first, second = (
-            _matched(learned(estimator, seen, half)[0], half, labels) for half in halves
+            _matched(learned(estimator, seen, half, weights=weights)[0], half, labels)
+            for half in halves
         )
         yield first, second
 
@@ -227,12 +252,7 @@ def _of_fit(model: Any, X: Data) -> tuple[Array, Codes, Array]:
         raise ParameterError("model", fact)
     check_is_fitted(model)
     samples, labels = samples_of(model, X, min_samples=4), np.asarray(model.labels_)
-    if len(samples.rows) != len(labels):
-        raise ParameterError(
-            "X",
-            f"<X> has {len(samples.rows)} samples, but the model was fitted to {len(labels)}. "
-            "Pass the table it was fitted to.",
-        )
+    check_same_number(samples.rows, len(labels))
     return samples.rows, labels, samples.probabilities
 
 

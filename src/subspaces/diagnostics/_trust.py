@@ -148,6 +148,8 @@ def stability(
     "doubtful" (`PSC` and `KSubspaces`). Mean profiles that cut a cloud without gaps agree, too: if
     one subspace of K - 1 dimensions is about as likely as K means, the verdict is "doubtful". A
     fitted model that chose its number of clusters has been compared with one group already.
+    Weights that a model was fitted with go along with the samples of a half. The agreement counts
+    each sample of positive weight once.
 
     A variable without a value in one of the halves is left out of that split, and a warning counts
     such variables. With missing cells a fit takes several times as long: ten splits of 80 samples
@@ -190,6 +192,7 @@ def stability(
     """
     matrix = samples_of(estimator, X, min_samples=4).rows
     warn_of_copies(matrix)
+    weights, counted = weights_of(estimator, matrix)
     compared = (getattr(estimator, "selection_", None) or {}).get("against_one") is not None
     estimator = for_halves(estimator) if hasattr(estimator, "labels_") else estimator
     n_resamples = as_count(n_resamples, "n_resamples", low=1)
@@ -198,16 +201,17 @@ def stability(
     agreement: list[float] = []
     by_means: list[float] = []
     same, rare = np.zeros(len(matrix)), np.zeros(matrix.shape[1], dtype=bool)
-    for halves in random_halves(len(matrix), n_resamples, random, budget):
+    for halves in random_halves(counted, n_resamples, random, budget):
         absent = absent_in_a_half(matrix, halves)
         rare |= absent
         rows = matrix[:, ~absent] if absent.any() else matrix
-        both = [learned(estimator, rows, half)[0] for half in halves]
+        both = [learned(estimator, rows, half, weights=weights)[0] for half in halves]
         labels = [each.labels for each in both]
         n_clusters = int(np.max(labels)) + 1
-        agreement.append(adjusted_rand_score(*labels))
+        agreement.append(adjusted_rand_score(*(each[counted] for each in labels)))
         seen = [Samples(each.model, each.points).completed for each in both]
-        by_means.append(adjusted_rand_score(*_k_means_of_halves(seen, halves, n_clusters)))
+        means = _k_means_of_halves(seen, halves, n_clusters, weights)
+        by_means.append(adjusted_rand_score(*(each[counted] for each in means)))
         same += matched_labels(*labels) == labels[0]
     if rare.any():
         doubt(
@@ -258,6 +262,28 @@ def for_halves(model: Any) -> Any:
     return chosen.set_params(n_components="auto", max_components=largest)
 
 
+def weights_of(model: Any, matrix: Array) -> tuple[Array | None, Indices]:
+    """Return the weights (n,) a model was fitted to samples (n, p) with, and who counts.
+
+    The weights are None if all count one.
+    """
+    weights = getattr(model[-1] if isinstance(model, Pipeline) else model, "_weights", None)
+    if weights is None:
+        return None, np.arange(len(matrix))
+    check_same_number(matrix, len(weights))
+    return weights, np.flatnonzero(weights)
+
+
+def check_same_number(matrix: Array, n_fitted: int) -> None:
+    """Raise ParameterError unless samples (n, p) are as many as a model was fitted to."""
+    if len(matrix) != n_fitted:
+        raise ParameterError(
+            "X",
+            f"<X> has {len(matrix)} samples, but the model was fitted to {n_fitted}. "
+            "Pass the table it was fitted to.",
+        )
+
+
 def absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     """Return which variables (p,) have no value in one half: that half knows nothing of them.
 
@@ -292,7 +318,7 @@ def is_mostly_whole(matrix: Array) -> bool:
 
 
 def _k_means_of_halves(
-    seen: Sequence[Array], halves: Sequence[Indices], n_clusters: int
+    seen: Sequence[Array], halves: Sequence[Indices], n_clusters: int, weights: Array | None
 ) -> list[Any]:
     """Return the labels of all samples by K-means of each half, two arrays (n,).
 
@@ -301,9 +327,9 @@ def _k_means_of_halves(
     """
     found = []
     for points, half in zip(seen, halves, strict=True):
-        rows = points[half[:MOST_COMPARED]]
-        k_means = KMeans(min(n_clusters, len(rows)), n_init=10, random_state=0)
-        k_means_labels(rows, k_means)
+        few = half[:MOST_COMPARED]
+        k_means = KMeans(min(n_clusters, len(few)), n_init=10, random_state=0)
+        k_means_labels(points[few], k_means, None if weights is None else weights[few])
         found.append(k_means.predict(points))
     return found
 

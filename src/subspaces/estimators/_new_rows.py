@@ -18,6 +18,7 @@ from subspaces.data.pass_plan import Pass
 from subspaces.preparation import in_raw_units
 from subspaces.psc.probabilities import (
     as_density,
+    check_leaves_noise,
     log_densities,
     probabilities_of,
     visit_log_densities,
@@ -127,6 +128,7 @@ class NewBlocks:
 
     def probabilities(self) -> Any:
         """Return the probability of each cluster for each row, (n, K)."""
+        check_leaves_noise(self.fit)
         return self._each(partial(visit_probabilities, density=self.density))
 
     def log_densities(self) -> Any:

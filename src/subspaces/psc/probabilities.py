@@ -34,6 +34,7 @@ from subspaces.core.secular import Downdate, copy_of
 from subspaces.data.block_pass import nearest, score
 from subspaces.data.blocks import slices
 from subspaces.data.pass_plan import Pass
+from subspaces.messages import SMALLER_DIMENSION, ParameterError
 from subspaces.psc.result import Fit, orthonormal
 from subspaces.subspace import weighted_sum
 
@@ -61,6 +62,8 @@ def with_probabilities(X: Array, fit: Fit, removed: Sequence[Downdate]) -> Fit:
     noise = max(as_divisor(noise, fit.data), SMALLEST)
     data = replace(fit.data, n_samples=float(clusters.sizes.sum()), rank=fit.directions)
     fit = replace(fit, left_out_noise=noise)
+    if not fit.leaves_noise:
+        return fit
     costs, spent = as_density(fit).scores(X), fit.affine * unit_of(fit.weights)
     for k, (each, size) in enumerate(zip(removed, clusters.sizes.tolist(), strict=True)):
         members = clusters.members(k)
@@ -71,6 +74,17 @@ def with_probabilities(X: Array, fit: Fit, removed: Sequence[Downdate]) -> Fit:
         log_scale, distance = gaussian(*density, left, data, noise)
         costs[members, k] = log_scale + 0.5 * distance
     return replace(fit, probabilities=from_costs(costs, fit.labels))
+
+
+def check_leaves_noise(fit: Fit) -> None:
+    """Raise ParameterError for clusters that leave no noise to compute probabilities from."""
+    if not fit.leaves_noise:
+        largest = int(max(fit.dimensions))
+        fact = (
+            "<n_components={value}> equals the rank of the table, so there is no noise to compute "
+            "probabilities from."
+        )
+        raise ParameterError("n_components", fact, SMALLER_DIMENSION, value=largest)
 
 
 def as_density(fit: Fit) -> Fit:
@@ -107,6 +121,7 @@ def probabilities_of(X: Array, fit: Fit, labels: Codes | None = None) -> Array:
 
     labels (n,): by default those of the least scores.
     """
+    check_leaves_noise(fit)
     density, found = as_density(fit), np.empty((len(X), len(fit.subspaces)))
     for part in slices(len(X), MOST_ROWS):
         own = assign(fit.scores(X[part])) if labels is None else labels[part]

@@ -116,6 +116,12 @@ class Fit:
         return dimensions_of(self.subspaces)
 
     @property
+    def leaves_noise(self) -> bool:
+        """Whether each of several subspaces leaves a direction in which its samples can differ."""
+        directions = self.directions or self.data.rank
+        return len(self.subspaces) == 1 or bool(max(self.dimensions) < directions)
+
+    @property
     def clusters(self) -> Clusters:
         """Labels and subspaces alone."""
         return Clusters(self.labels, self.subspaces, self.affine, self.weights)

@@ -46,7 +46,8 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
     if names is not None and table.left_out:
         _warn_of_left_out(table.left_out)
     labels = model.predict(X)
-    known = model.predict_proba(X) if isinstance(model, PSC) else None
+    is_known = isinstance(model, PSC) and model.fit_.leaves_noise
+    known = model.predict_proba(X) if is_known else None
     columns = sample_columns(table, labels, known)
     ratios = samples_of(model, X).distance_ratios(labels)
     if ratios is not None:

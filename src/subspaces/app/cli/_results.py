@@ -215,7 +215,9 @@ def _digits(value: float, gap: np.bool_) -> str:
 
 
 def _labels_csv(model: SubspaceClusterer, table: Table) -> str:
-    known = samples_of(model, table.frame).probabilities if isinstance(model, PSC) else None
+    known = None
+    if isinstance(model, PSC) and model.fit_.leaves_noise:
+        known = samples_of(model, table.frame).probabilities
     columns = sample_columns(table, model.labels_, known)
     if hasattr(model, "influence_"):
         columns["influence"] = model.influence_.tolist()
