@@ -34,10 +34,11 @@ def warns(*codes, kind=SubspacesWarning):
 
 
 @contextmanager
-def refuses(parameter, value=None, kind=ParameterError):
-    """Check that a block raises a `ParameterError` on this parameter, with this value if given."""
+def refuses(parameter, value=None, kind=ParameterError, **facts):
+    """Check that a block raises a `ParameterError` on this parameter, with this value and facts."""
     with pytest.raises(ParameterError) as raised:
         yield raised
     assert raised.value.parameter == parameter
     assert value in (None, raised.value.value)
     assert isinstance(raised.value, kind)
+    assert facts.items() <= raised.value.parameters.items()

@@ -383,7 +383,7 @@ def _checked_labels(labels: ArrayLike | None, n_samples: int) -> Labels | None:
         raise ParameterError(
             "labels",
             f"{len(missing)} of the <labels> are missing, the first for sample {missing[0]}. "
-            "Leave such samples out.",
+            "Leave those samples out.",
         )
     texts = known.astype(str)
     if not (texts != "").any():

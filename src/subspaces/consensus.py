@@ -103,7 +103,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         _check_room(*matrix.shape)
         k = as_count(self.n_clusters, "n_clusters", low=1, high=len(matrix))
         if not np.ptp(matrix, axis=0).any():
-            raise nothing_to_cluster("All samples are equal")
+            raise nothing_to_cluster("All samples are identical")
         together = _together(matrix, k, self.random_state)
         np.fill_diagonal(together, 1.0)
         tree = linkage(squareform(1.0 - together, checks=False), "average")
@@ -144,8 +144,8 @@ def _check_room(n: int, p: int) -> None:
     too_large = no_room(8 * (2 * n * p + 3 * n * n))
     if too_large:
         raise MemoryError(
-            f"ConsensusProfiles of {n} samples x {p} variables {too_large}. Take fewer "
-            "samples, or set consensus=False"
+            f"ConsensusProfiles of {n} samples x {p} variables {too_large}. Use fewer samples, or "
+            "set consensus=False"
         )
 
 

@@ -404,8 +404,8 @@ def with_classes(table: Table, path: Path) -> Table:
     classes = read_cls(path)
     if len(classes) != len(table.data):
         raise ValueError(
-            f"{path} has {len(classes)} samples, but the table has {len(table.data)}. Give "
-            "the CLS file of the same samples"
+            f"{path} has {len(classes)} samples, but the table has {len(table.data)}. Choose the "
+            "CLS file that belongs to this table"
         )
     return replace(table, classes=classes)
 

@@ -325,26 +325,26 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
     figures: dict[str, Any] = {"chosen": chosen, "splits": found.agreement.shape[1]}
     figures |= {"agreement": {k: value for k, value in known if not np.isnan(value)}}
     if np.count_nonzero(measured) < 2:
-        return Verdict("alone", "{chosen:#cluster}. No other number was compared.", figures)
+        return Verdict("alone", "We only tried {chosen:#cluster}.", figures)
     figures["top"] = top = float(found.stability[measured].max())
     if found.is_doubted:
         fact = (
             "No number of clusters is stable: halves of the samples agree to {top:.2f} at "
-            "most (1 is perfect). {chosen:#cluster is|clusters are} a guess."
+            "most (1 is perfect). Take {chosen} as a guess."
         )
         return Verdict("unstable", fact, figures, grade=Grade.NO)
     grade = Grade.SURE if round(top, 2) >= SOLID else Grade.DOUBTFUL
     if found.equally_stable == [found.best]:
-        but = "" if grade is Grade.SURE else ", but doubtful"
+        but = "" if grade is Grade.SURE else ", but that is doubtful"
         over = "halves agree to {top:.2f} over {splits:#split}"
-        fact = f"{{chosen:#cluster}}, the most stable number{but}: {over}."
+        fact = f"The most stable number of clusters is {{chosen}}{but}: {over}."
         also = _named(found, [i for i in found.solid if i != found.best])
         fact += f" {also} also stable." if also else ""
         return Verdict("most_stable", fact, figures, grade=grade)
     why = "the largest number for which both halves find every cluster"
     why = why if found.solid else "the smallest of these"
     first = _stable_ones(found, top)
-    fact = f"{first} {{chosen:#cluster was|clusters were}} chosen, {why}."
+    fact = f"{first} We chose {{chosen:#cluster}}, {why}."
     return Verdict("several", fact, figures, grade=Grade.DOUBTFUL)
 
 

@@ -47,8 +47,8 @@ def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     if shapes[0] != shapes[1] or len(shapes[0]) != 1 or shapes[0][0] == 0:
         raise ParameterError(
             "labels_pred",
-            f"<labels_true> and <labels_pred> have shapes {shapes[0]} and {shapes[1]}. Pass "
-            "two labels for each sample, one in each.",
+            f"<labels_true> and <labels_pred> have shapes {shapes[0]} and {shapes[1]}. Pass one "
+            "label per sample in each of them.",
         )
     true, found = np.asarray(labels_true), np.asarray(labels_pred)
     if found.dtype.kind not in "iuf" or not (found == -1).any():

@@ -272,18 +272,22 @@ def _select_by_stability(
     if criterion not in ("auto", "stability") or margins != "data":
         raise ParameterError(
             "criterion",
-            "Likelihoods of a recipe cannot be compared, because each number of clusters uses "
+            "You cannot compare likelihoods of a recipe, because each number of clusters uses "
             "different axes. Set <criterion='stability'>, without normal scores.",
         )
     if not isinstance(steps["cluster"], PSC):
         raise ParameterError(
-            "estimator", "A consensus cannot be compared between halves. Set <consensus=False>."
+            "estimator",
+            (
+                "Halves of the samples cannot be compared if a recipe combines several models. "
+                "Set <consensus=False>."
+            ),
         )
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:
         raise ParameterError(
             "n_variables",
-            "A recipe compares numbers of clusters with all variables. Set <n_variables=None>.",
+            "A recipe always uses all its variables. Set <n_variables=None>.",
         )
     n = _num_samples(X)
     # Each half needs two samples a cluster.
@@ -292,7 +296,7 @@ def _select_by_stability(
     if not numbers or numbers == [1]:
         raise ParameterError(
             "candidates",
-            f"{n} samples are too few, because each half needs 2 samples per cluster. Take at "
+            f"{n} samples are too few, because each half needs 2 samples per cluster. Use at "
             f"least 8 samples, and candidates up to {max(most, 2)}.",
         )
     found = halving.compare_numbers(recipe, X, numbers)
@@ -545,7 +549,9 @@ def select_n_variables(
     _warn_of_the_last(tried, place, "variables", most)
     margin = _best(columns["gap"], largest=True)[1]
     final = fitted(estimator, X, n_variables=best).model
-    conclusion = Verdict("variables", "Variables per loading: {chosen}.", {"chosen": best})
+    conclusion = Verdict(
+        "variables", ("{chosen:#variable} per component fit best."), {"chosen": best}
+    )
     return Selection(best, final, margin, columns, "gap", conclusion)
 
 
@@ -556,7 +562,7 @@ def _best(values: Array, *, largest: bool) -> tuple[int, float]:
     finite = signed[order][np.isfinite(signed[order])]
     if not len(finite):
         raise ParameterError(
-            "candidates", "This criterion needs at least three candidates. Add some."
+            "candidates", "This criterion needs at least three candidates. Add more."
         )
     place, spread = int(order[0]), finite[-1] - finite[0]
     if len(finite) < 2:
@@ -628,8 +634,8 @@ def _check_clusterer(estimator: SubspaceClusterer, *further: str) -> None:
             instead = "such as PSC, or compare the BIC of several fits"
         raise ParameterTypeError(
             "estimator",
-            f"{type(estimator).__name__} has no {', '.join(missing)}. Pass a clusterer that "
-            f"has, {instead}.",
+            f"{type(estimator).__name__} has no {', '.join(missing)}. Pass a clusterer that has "
+            f"them, {instead}.",
         )
 
 

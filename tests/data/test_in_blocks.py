@@ -11,6 +11,7 @@ from subspaces.data.blocks import ArrayBlocks
 from subspaces.data.in_blocks import BlockProblem, RowsInBlocks, subspaces_of_sample
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
+from tests.warned import refuses
 
 CRITERIA = ("influence", "hat", "residual")
 
@@ -135,7 +136,5 @@ def test_a_row_more_than_fit_into_view_changes_little(model, affine):
 def test_the_value_in_the_way_is_named():
     X = np.ones((10_001, 6))
     X[411, 5] = np.inf
-    with pytest.raises(
-        ValueError, match=r"inf at row 411, column 5\. Replace it by a finite number"
-    ):
+    with refuses("X", np.inf, place="row 411, column 5"):
         PSC(3, n_components=2).fit(X)

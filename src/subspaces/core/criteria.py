@@ -152,7 +152,7 @@ class ScoreInputs:
     def clusters(self) -> Views:
         """The views, one PCA per cluster; TypeError in passes, where there are none."""
         if self.views is None or self.data is None:
-            raise TypeError("this criterion needs all rows in view")
+            raise TypeError("this criterion needs the whole table in memory")
         return self.views
 
     def error_left_out(self) -> Any:

@@ -69,8 +69,8 @@ def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True)
     dimensions = per_cluster(asked, "n_components", n, low=low, high=p)
     needed = sum(partition.smallest_size(r) for r in dimensions)
     if n < needed:
-        clusters = f"<n_clusters={{value}}> of <n_components={max(dimensions)}>"
-        fact = f"{{n:#sample is|samples are}} too few for {clusters}, which need {needed}."
+        clusters = f"<n_clusters={{value}}> with <n_components={max(dimensions)}>"
+        fact = f"{{n:#sample is|samples are}} too few for {clusters}: you need {needed}."
         smaller = FEWER_CLUSTERS, SMALLER_DIMENSION
         raise ParameterError("n_clusters", fact, *smaller, value=asked.n_clusters, n=n)
     return dimensions
@@ -95,12 +95,15 @@ def check_rank(rank: int, largest: int, affine: bool, X: Any = None) -> None:
     X (n, p): to name a sample so far out that nothing else counts; None if it is not at hand.
     """
     if rank == 0:
-        kind = "All samples are equal" if affine else "All values are zero"
+        kind = "All samples are identical" if affine else "All values are zero"
         raise nothing_to_cluster(kind)
     if largest > rank:
         far = None if X is None else far_row(X)
         if far is not None:
-            fact = "Sample {row} (counted from 0) is so far out that all others look equal."
+            fact = (
+                "Sample {row} (counted from 0) is so far from the others that they all look the "
+                "same."
+            )
             raise ParameterError("X", fact, Advice("check that sample, or leave it out"), row=far)
         fact = f"<n_components={{value}}> is more than the rank of the table, {rank}."
         lower = Advice(f"set it to {rank} or less", "n_components", rank)

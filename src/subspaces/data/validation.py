@@ -19,7 +19,7 @@ from subspaces.runtime.warning import doubt
 
 # numpy's and pandas' letters for dates and for spans of time.
 TIMES = ("m", "M")
-_USE_NUMBER = "Replace it by a number, or leave out that sample or variable"
+_USE_NUMBER = "Replace it with a number, or leave out that sample or variable"
 _USE_NUMBERS = "Convert them to numbers, such as days since the first date, or leave them out"
 # How many rows or columns without a value are named; the others are counted.
 NAMED = 5
@@ -314,10 +314,10 @@ def not_finite(
     missing: whether NaN is taken for a missing value.
     """
     more = f" (and {count - 1} more)" if count > 1 else ""
-    advice = [Advice("replace it by a finite number")]
+    advice = [Advice("replace it with a finite number")]
     if missing:
         empty = "leave the cell empty if the value is missing"
-        advice = [Advice("replace it by np.nan if the value is missing", command=empty)]
+        advice = [Advice("replace it with np.nan if the value is missing", command=empty)]
     elif np.isnan(value):
         advice = [Advice("leave out that sample or variable"), FILL]
     return ParameterError(
@@ -376,7 +376,7 @@ def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> N
         wider = ", or convert it to float64" if kind != "float64" else ""
         raise ParameterError(
             name,
-            f"The largest value of <{name}> is {largest:.3g}, so squares leave the range of "
+            f"The largest value of <{name}> is {largest:.3g}, so its square is too large for "
             f"{kind}. Divide {name} by a constant, so that it lies within {low:g} to "
             f"{high:g}{wider}.",
         )
@@ -412,7 +412,8 @@ def warn_of_copies(rows: Array, *, of_components: bool = False) -> None:
         doubt(
             DataWarning,
             "copies",
-            "{copies} of {n} samples are exact copies of others, so noise can look like structure.",
+            "{copies} of {n} samples are exact copies of others, and copies can look like "
+            "clusters.",
             Advice("keep each sample once"),
             copies=copies,
             n=n,

@@ -264,11 +264,11 @@ def _shrunk(probabilities: Array, kept: float, labels: Codes) -> Array:
 
 def _verdict(agreement: float, n_splits: int) -> Verdict:
     figures = {"agreement": agreement, "splits": n_splits}
-    agree = "Halves of the samples agree on {agreement:%} of the labels"
+    agree = "Clusters of two halves of the samples agree on {agreement:%} of the labels"
     if agreement < IN_DOUBT:
         doubt = f"{agree}, so the clusters themselves are doubtful."
         return Verdict("in_doubt", doubt, figures, TRY, grade=Grade.NO)
     if agreement < SOLID:
-        part = f"{agree}. A probability may be off by 0.1."
+        part = f"{agree}. Expect errors of about 0.1 in the probabilities."
         return Verdict("in_part", part, figures, grade=Grade.DOUBTFUL)
     return Verdict("sure", f"{agree}, so you can use the probabilities.", figures, grade=Grade.SURE)

@@ -278,7 +278,10 @@ def _last_step(model: Any, X: Data) -> tuple[Any, Data]:
 def _as_nulls(value: int) -> int:
     n_nulls = as_count(value, "n_nulls", low=1)
     if n_nulls < FEWEST_NULLS:
-        fact = "<n_nulls={value}> can reach p = {least:.2g} at best, which decides nothing."
+        fact = (
+            "<n_nulls={value}> cannot give a p-value below {least:.2g}, so nothing could be "
+            "significant."
+        )
         instead = Advice(f"use {FEWEST_NULLS} or more (p = 0.05), or 99 (p = 0.01)", "n_nulls", 99)
         raise ParameterError("n_nulls", fact, instead, value=n_nulls, least=1 / (n_nulls + 1))
     return n_nulls
@@ -294,7 +297,9 @@ def _samples(model: Any, X: Data) -> tuple[Array, Array]:
     matrices = [samples_of(model, _on_host(part), min_samples=4).rows for part in parts]
     whole = np.mean(~np.isnan(matrices[0]).any(axis=1))
     if whole < MOSTLY_COMPLETE:
-        fact = "Only {whole:%} of the samples are complete, and the test needs complete ones."
+        fact = (
+            "Only {whole:%} of the samples have all their values, and the test needs such samples."
+        )
         raise ParameterError("X", fact, FEWER_MISSING, whole=float(whole))
     rows, first = (rows_to_look_at(each)[1] for each in (matrices[0], matrices[-1]))
     return rows, first - first.mean(axis=0)
@@ -389,15 +394,19 @@ def verdict_on(
     figures = {"p_value": p_value, "as_good": as_good, "drawn": drawn}
     figures |= {"n_clusters": n_clusters, "against": against}
     tables = "tables without clusters" if against == 1 else "tables of {against:#cluster}"
-    shown = f"{{n_clusters}} clusters explain as much in {{as_good}} of {{drawn}} {tables} "
+    shown = f"{{as_good}} of {{drawn}} {tables} "
     shown += "(p = {p_value:.2g})"
     if p_value > DOUBTFUL:
-        fact = f"No more than chance: {shown}."
+        fact = f"The clusters look like chance: a fit does as well in {shown}."
         return Verdict("chance", fact, figures, (FEWER_CLUSTERS,), grade=Grade.NO)
     if p_value > LEVEL:
-        fact = f"Doubtful: {shown}."
+        fact = f"The clusters may be chance: a fit does as well in {shown}."
         return Verdict("perhaps_chance", fact, figures, grade=Grade.DOUBTFUL)
     if depend:
-        fact = f"Doubtful: {shown}, but neighbouring samples are alike."
+        fact = (
+            "Neighbouring samples are alike, which may explain why a fit does as well in only "
+            f"{shown}."
+        )
         return Verdict("neighbours_depend", fact, figures, (EVERY_THIRD,), grade=Grade.DOUBTFUL)
-    return Verdict("more_than_chance", f"More than chance: {shown}.", figures, grade=Grade.SURE)
+    fact = f"The clusters are more than chance: a fit does as well in only {shown}."
+    return Verdict("more_than_chance", fact, figures, grade=Grade.SURE)

@@ -62,9 +62,9 @@ LEVEL = 0.05
 # How many times as large the median total of one cluster may be as that of another without a word.
 # Of simulated genes that do not differ 5 % are called at 1.75 times, 10 % at 2, 29 % at 2.7.
 UNEQUAL = 1.75
-OPTIMISTIC = "The p-values are optimistic, because the clusters were found in the same values."
+OPTIMISTIC = "The p-values are too small, because the same values were used to find the clusters."
 # For labels of which nobody said where they come from.
-OF_LABELS = "The p-values are optimistic if the clusters were found in the same values."
+OF_LABELS = "The p-values are too small if the same values were used to find the clusters."
 
 
 @dataclass(frozen=True, repr=False)
@@ -523,8 +523,8 @@ def _warn_of_scaling(counts: Array, tested: Measured, labels: Labels) -> None:
         doubt(
             TrustWarning,
             "unequal_totals",
-            "The samples of one cluster have {ratio:.1f} times the total of another, so "
-            "scaling to one total causes small differences.",
+            "The samples of one cluster have {ratio:.1f} times the total of another, so scaling "
+            "all samples to one total causes small differences.",
             Advice("trust only large effects"),
             ratio=max(medians) / min(medians),
         )

@@ -232,7 +232,8 @@ def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> A
     if not places:
         raise ParameterError(
             "X",
-            "One half of the variables has none that was used for clustering. Pass more variables.",
+            "The split-half test left one half without a variable of the clustering. Pass more "
+            "variables.",
         )
     rows = tested.clustered[:, places]
     if preparation.centre is not None:

@@ -354,7 +354,7 @@ def verdict_on_stability(
     steadier = measured["k_means"] > measured["agreement"] + STEADIER
     if steadier and not _finds_means(estimator):
         code, advice = "k_means_agrees_better", _ways_by_means(estimator)
-        better = "those of K-means agree to {k_means:.2f}"
+        better = "with K-means they agree to {k_means:.2f}"
         fact = f"{word}: {HALVES} agree to {numbers}, but {better}."
     elif instead:
         code = instead
@@ -366,8 +366,8 @@ def verdict_on_stability(
 def _verdict_on_copies(distinct: int, n_clusters: int) -> Verdict:
     """Return the verdict on clusters that outnumber the distinct samples, however halves agree."""
     fact = (
-        "Doubtful: only {distinct:#sample is|samples are} distinct, so {n_clusters:#cluster "
-        "splits|clusters split} identical samples."
+        "Doubtful: only {distinct:#sample is|samples are} distinct, so some of the {n_clusters} "
+        "clusters split identical samples."
     )
     fewer = "try one cluster" if distinct == 1 else f"try at most {distinct} clusters"
     advice = Advice(fewer, "n_clusters", distinct)

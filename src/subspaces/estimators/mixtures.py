@@ -129,7 +129,7 @@ class MixtureClusterer(SubspaceClusterer):
         as_count(self.max_iter, "max_iter", low=1)
         as_real(self.tol, "tol")
         if not np.ptp(X, axis=0).any():
-            raise nothing_to_cluster("All samples are equal")
+            raise nothing_to_cluster("All samples are identical")
         return as_count(self.n_init, "n_init", low=1), as_generator(self.random_state)
 
     def _store_search(self, best: em.Climb[em.State], runs: Sequence[em.Climb[em.State]]) -> None:

@@ -181,7 +181,7 @@ class SparseKMeans(SubspaceClusterer):
                 more = Advice("set <n_clusters> to 2 or more", "n_clusters")
                 raise ParameterError("n_variables", fact, more, value=self.n_variables)
         if not np.ptp(X, axis=0).any():
-            raise nothing_to_cluster("All samples are equal")
+            raise nothing_to_cluster("All samples are identical")
 
     def _rule(self, X: Array, random: np.random.Generator) -> Rule:
         """Return the function from between-cluster sums of squares (p,) to weights (p,)."""

@@ -353,7 +353,7 @@ def criterion_in_passes(problem: Problem) -> str:
     """
     name = CRITERIA[problem.criterion].passes if problem.identified else "likelihood"
     if name is None:
-        raise ValueError(f"criterion={problem.criterion!r} needs all rows in view")
+        raise ValueError(f"criterion={problem.criterion!r} needs the whole table in memory")
     return name
 
 

@@ -116,6 +116,6 @@ def as_generator(random_state: Seed) -> np.random.Generator:
     try:
         random = check_random_state(random_state)
     except ValueError:
-        instead = "an int from 0 up, a numpy.random.RandomState or None"
+        instead = "an integer from 0 up, a numpy.random.RandomState or None"
         raise _wrong("random_state", random_state, "not a seed", instead) from None
     return np.random.default_rng(random.randint(2**31 - 1))

@@ -136,26 +136,26 @@ STARTS: dict[str, NamedStart | Portfolio] = {
     for entry in (
         Portfolio(
             "portfolio",
-            "Tries several starts, from subspaces and from graphs, that suit the data.",
+            "Tries several kinds of starts that suit the data.",
             portfolio,
             device.portfolio,
         ),
         NamedStart(
             "random",
-            "Puts every sample into a random cluster.",
+            "Puts each sample in a random cluster.",
             sampled_subspaces.random_labels,
             device.random_labels,
         ),
         NamedStart(
             "k-means++",
-            "Puts subspaces through neighbours of samples that lie far from each other's "
-            "subspaces.",
+            "Picks samples that lie far from the subspaces so far, and fits one to the neighbours "
+            "of each.",
             on_landmarks(sampled_subspaces.kmeans_parallel_subspaces),
             device.kmeans_parallel_subspaces,
         ),
         NamedStart(
             "local",
-            "Puts subspaces through neighbours of random samples.",
+            "Picks random samples, and fits a subspace to the neighbours of each.",
             on_landmarks(sampled_subspaces.local_subspaces),
             device.local_subspaces,
         ),
@@ -180,7 +180,7 @@ def device_starts(init: object, dimensions: Sequence[int]) -> list[tuple[str, De
     found = entry.device_starts(dimensions)
     if not found:
         names = [name for name, other in STARTS.items() if other.device_starts(dimensions)]
-        fact = "<init={value!r}> does not work for many samples on a device."
+        fact = "<init={value!r}> does not work for a large table on a GPU."
         others = Advice(f"choose from {', '.join(names)}, or pass labels or a function", "init")
         raise ParameterError("init", fact, others, Advice("convert X to a numpy array"), value=init)
     return found
