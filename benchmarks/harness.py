@@ -56,13 +56,14 @@ def markdown(header, rows):
     return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
 
 
-def save(name, text):
-    """Print the page and keep it beside the script."""
+def save(name, text, out=None):
+    """Print the page and keep it: in the file ``out``, by default beside the script."""
     versions = (
         f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, "
         f"scikit-learn {sklearn.__version__}."
     )
     page = f"{text}\n\n{versions}\n"
     print(page)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.md").write_text(page)
+    path = RESULTS / f"{name}.md" if out is None else Path(out)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page)
