@@ -1,0 +1,287 @@
+"""Figures of all samples of a fit: in one picture, and with their variables as a heat map."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
+
+from subspaces._types import Array, Axes, Data, Indices, Labels, Names
+from subspaces.data.validation import row_names
+from subspaces.estimators._base import SubspaceClusterer
+from subspaces.facts import Samples, facts_of, samples_of
+from subspaces.messages import ParameterError
+from subspaces.plots import _picture as picture
+from subspaces.plots import _style as style
+from subspaces.plots._clusters import last_step
+from subspaces.runtime.parameters import as_count
+
+# Most samples that a heat map has room for, and levels that a legend has.
+MOST_SAMPLES, MOST_LISTED = 1000, 10
+GREY = "0.75"
+
+
+def overview(
+    model: SubspaceClusterer | Pipeline,
+    X: Data,
+    *,
+    by: ArrayLike | None = None,
+    n_named: int = 0,
+    names: Names | None = None,
+    ax: Axes | None = None,
+) -> Any:
+    """Draw all samples of a fit on the two leading axes of their table.
+
+    Rings mark samples whose label has a probability below 0.9. Grey crosses are samples in no
+    cluster.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any of this library. If it is a Pipeline, such as a recipe, the last step is drawn, and X is
+        the table that the Pipeline was fitted to.
+    X : array-like of shape (n, p)
+        The samples that it was fitted to. If values are missing, the sample is drawn where the
+        model expects it.
+    by : array-like of shape (n,), optional
+        What the colours show: known classes, or numbers. By default the clusters.
+    n_named : int, default 0
+        How many samples, the least certain first, get their name written.
+    names : sequence of str of length n, optional
+        Names of the samples. By default the index of the data frame that was fitted, or row
+        numbers.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from subspaces import PSC, plots
+    >>> from subspaces.datasets import make_scenario
+    >>> planes = make_scenario("c", random_state=0)
+    >>> model = PSC(2, n_components=2, random_state=0).fit(planes.data)
+    >>> ax = plots.overview(model, planes.data)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()][:2]
+    ['cluster 0 (100)', 'cluster 1 (100)']
+    """
+    model, samples, names = _seen(model, X, names)
+    labels = np.asarray(model.labels_)
+    places, shares = picture.leading_axes(samples.completed)
+    of = None if by is None else picture.columns(by, len(labels))[0]
+    probabilities = getattr(model, "probabilities_", None)
+    unsure = np.flatnonzero(picture.uncertain(labels, probabilities))
+    with style.canvas(ax) as ax:
+        if of is None:
+            _draw_groups(ax, places, labels, [f"cluster {k}" for k in range(labels.max() + 1)])
+            _draw_unknown(ax, places[labels < 0], "no cluster")
+        elif of.levels:
+            colours = picture.as_colours_of_clusters(of, labels, facts_of(model).n_clusters)
+            _draw_groups(ax, places, of.codes, of.levels, colours)
+            _draw_unknown(ax, places[of.codes < 0], "not known")
+        else:
+            dots = ax.scatter(
+                places[:, 0], places[:, 1], c=of.values, s=12, cmap="cividis", linewidths=0
+            )
+            ax.figure.colorbar(dots, ax=ax, shrink=0.8, label=of.name).outline.set_visible(False)
+        if len(unsure):
+            ring: dict[str, Any] = {
+                "s": 46,
+                "facecolors": "none",
+                "edgecolors": "black",
+                "linewidths": 0.7,
+            }
+            ax.scatter(
+                places[unsure, 0], places[unsure, 1], label=f"uncertain ({len(unsure)})", **ring
+            )
+        for r, axis in enumerate((ax.xaxis, ax.yaxis)):
+            axis.set_label_text(f"axis {r + 1} ({100 * shares[r]:.0f} % of the variance)")
+        ax.margins(0.06)
+        if of is None or of.levels or len(unsure):
+            _legend(ax)
+        if n_named and probabilities is not None:
+            order = np.argsort(probabilities.max(axis=1), kind="stable")[:n_named]
+            style.write_names(ax, places, order, names)
+    return ax
+
+
+def heat_map(
+    model: SubspaceClusterer | Pipeline,
+    X: Data,
+    *,
+    by: Any = None,
+    n_shown: int = 30,
+    names: Names | None = None,
+    ax: Axes | None = None,
+) -> Any:
+    """Draw the variables that set clusters apart, over all samples, ordered by cluster.
+
+    Values are standard deviations from the mean of the variable. Bars above show the clusters and
+    what else is known of the samples. Of more than 1000 samples each cluster shows a part.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any of this library; of a Pipeline, such as a recipe, the last step is drawn.
+    X : array-like of shape (n, p)
+        The samples that it was fitted to. A missing value is white.
+    by : array-like of shape (n,), mapping of them, or DataFrame, optional
+        Known classes and other columns of metadata, a bar each.
+    n_shown : int, default 30
+        How many variables at most, an equal part of them for each cluster.
+    names : sequence of str of length p, optional
+        Names of the variables. By default the columns of the data frame that was fitted.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure, as high as the list is long.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from subspaces import PSC, plots
+    >>> from sklearn.preprocessing import scale
+    >>> wines = load_wine()
+    >>> model = PSC(3, n_components=1, affine=True, random_state=0).fit(scale(wines.data))
+    >>> ax = plots.heat_map(model, scale(wines.data), by={"kind": wines.target}, n_shown=6)
+    >>> [label.get_text() for label in ax.get_yticklabels()][:2]
+    ['cluster', 'kind']
+    """
+    model, samples, _ = _seen(model, X, None)
+    n_shown = as_count(n_shown, "n_shown", low=1)
+    facts, labels, rows = facts_of(model), np.asarray(model.labels_), samples.rows
+    known = facts.variable_names if names is None else names
+    called = style.check_names(known, rows.shape[1], "variables")
+    bars = picture.columns(by, len(labels))
+    variables = picture.telling_variables(facts, n_shown)
+    along = picture.leading_axes(samples.completed)[0][:, 0]
+    order = picture.by_cluster(labels, along, MOST_SAMPLES)
+    values = picture.standardised(rows[:, variables])[order].T
+    shades = [_shades(labels[order])]
+    shades += [_of_bar(bar, labels, facts.n_clusters)[order] for bar in bars]
+    gap = np.ones((1, len(order), 3))
+    cells = np.concatenate([np.stack(shades), gap, _blue_and_orange(values)])
+    ticks = ["cluster", *(style.short_name(bar.name) for bar in bars)]
+    at = [*range(len(ticks)), *range(len(ticks) + 1, len(cells))]
+    with style.canvas(ax, figsize=(style.COLUMN, 0.9 + 0.13 * len(cells))) as ax:
+        ax.imshow(cells, aspect="auto", interpolation="nearest")
+        ax.spines[:].set_visible(False)
+        ax.set_yticks(at, [*ticks, *(called[j] for j in variables)], parse_math=False)
+        ends = np.flatnonzero(np.diff(labels[order])) + 0.5
+        ax.vlines(ends, len(ticks), len(cells) - 0.5, color="white", linewidth=1)
+        middles = np.convolve([-0.5, *ends, len(order) - 0.5], [0.5, 0.5], "valid")
+        groups = [labels[order][round(x)] for x in middles]
+        ax.set_xticks(middles, [str(k) if k >= 0 else "none" for k in groups])
+        ax.tick_params(length=0)
+        ax.set_xlabel(f"cluster ({len(order)} samples)")
+        _scale_of_heat(ax)
+        _legend_of_bars(ax, bars, labels, facts.n_clusters)
+    return ax
+
+
+def _seen(
+    model: SubspaceClusterer | Pipeline, X: Data, names: Names | None
+) -> tuple[SubspaceClusterer, Samples, list[str]]:
+    """Return the last step of a model, the samples as it sees them, and their names."""
+    if isinstance(model, Pipeline):
+        names = row_names(X) if names is None else names
+        X = model[:-1].transform(X)
+    model = last_step(model)
+    facts_of(model)  # refuses a model that is not fitted
+    samples = samples_of(model, X, min_samples=2)
+    if len(samples.rows) != len(model.labels_):
+        fact = (
+            f"<X> has {len(samples.rows)} samples, but the model was fitted to "
+            f"{len(model.labels_)}. Pass the table it was fitted to."
+        )
+        raise ParameterError("X", fact)
+    names = model.record_.sample_names if names is None else names
+    return model, samples, style.check_names(names, len(samples.rows), "samples")
+
+
+def _draw_groups(
+    ax: Axes, places: Array, codes: Labels, called: list[str], colours: Indices | None = None
+) -> None:
+    """Draw the samples of each group in a colour and shape of its own."""
+    for code, name in enumerate(called):
+        own = places[codes == code]
+        look = style.look_of(code if colours is None else int(colours[code]))
+        label = f"{style.short_name(name)} ({len(own)})"
+        ax.scatter(own[:, 0], own[:, 1], s=12, label=label, linewidths=0, alpha=0.85, **look)
+
+
+def _draw_unknown(ax: Axes, places: Array, name: str) -> None:
+    if len(places):
+        cross: dict[str, Any] = {"marker": "x", "s": 14, "color": "0.5", "linewidths": 0.8}
+        ax.scatter(places[:, 0], places[:, 1], label=f"{name} ({len(places)})", **cross)
+
+
+def _legend(ax: Axes) -> None:
+    columns = 2 if len(ax.get_legend_handles_labels()[0]) > 3 else 1
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": columns}
+    for text in ax.legend(borderaxespad=0.2, **place).get_texts():
+        text.set_parse_math(False)
+
+
+def _shades(codes: Labels) -> Array:
+    """Return the colour (m, 3) of each cluster or level; grey for -1."""
+    from matplotlib.colors import to_rgb
+
+    return np.array([to_rgb(GREY if c < 0 else style.colour_of(int(c))) for c in codes])
+
+
+def _of_bar(bar: picture.Column, labels: Labels, n_clusters: int) -> Array:
+    """Return the colour (n, 3) of each sample in the bar of a column."""
+    from matplotlib import colormaps
+
+    if bar.levels:
+        colours = np.append(picture.as_colours_of_clusters(bar, labels, n_clusters), -1)
+        return _shades(colours[bar.codes])
+    low, high = np.nanmin(bar.values), np.nanmax(bar.values)
+    shares = (bar.values - low) / (high - low if high > low else 1.0)
+    shown = colormaps["cividis"](np.nan_to_num(shares))[:, :3]
+    return np.where(np.isnan(bar.values)[:, None], 0.75, shown)
+
+
+def _map_of_heat() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("heat", [style.colour_of(4), "#ffffff", "#0072B2"])
+
+
+def _blue_and_orange(values: Array) -> Array:
+    """Return the colour (m, n, 3) of standardised values: orange low, blue high, white missing."""
+    shares = (np.nan_to_num(values) / picture.MOST_SD + 1.0) / 2.0
+    return np.asarray(_map_of_heat()(shares)[..., :3])
+
+
+def _scale_of_heat(ax: Axes) -> None:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    scale = ScalarMappable(Normalize(-picture.MOST_SD, picture.MOST_SD), _map_of_heat())
+    bar = ax.figure.colorbar(scale, ax=ax, shrink=0.5, aspect=15, label="SD from the mean")
+    bar.outline.set_visible(False)
+
+
+def _legend_of_bars(ax: Axes, bars: list[picture.Column], labels: Labels, n_clusters: int) -> None:
+    """Set a legend of the levels of the bars above the Axes."""
+    from matplotlib.patches import Patch
+
+    patches = [
+        Patch(color=style.colour_of(int(colour)), label=style.short_name(level))
+        for bar in bars
+        if 0 < len(bar.levels) <= MOST_LISTED
+        for level, colour in zip(
+            bar.levels, picture.as_colours_of_clusters(bar, labels, n_clusters), strict=True
+        )
+    ]
+    if patches:
+        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "ncols": 3}
+        legend = ax.legend(handles=patches, borderaxespad=0.2, handlelength=1, **place)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
