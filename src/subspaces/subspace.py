@@ -99,7 +99,7 @@ def principal_axes(rows: Array, n_axes: int | None = None) -> PrincipalAxes:
     rank = int(np.count_nonzero(singular > tolerance))
     left, singular, signs = left[:, :rank], singular[:rank], signs_of_largest(left[:, :rank])
     basis = rows.T @ (left / singular)[:, :n_axes] if wide else right[:rank].T[:, :n_axes]
-    basis = (_orthonormal(basis) if wide else basis) * signs[:n_axes]
+    basis = (orthonormal(basis) if wide else basis) * signs[:n_axes]
     return PrincipalAxes(left * (singular * signs), singular**2, np.ascontiguousarray(basis))
 
 
@@ -136,7 +136,7 @@ def _left_axes(rows: Array) -> tuple[Array, Array, Array]:
     return (*np.linalg.svd(triangle.T, full_matrices=False)[:2], np.empty((0, 0)))
 
 
-def _orthonormal(axes: Array) -> Array:
+def orthonormal(axes: Array) -> Array:
     """Return axes (p, R) that are orthonormal up to rounding, made orthonormal by QR."""
     basis, triangle = np.linalg.qr(axes)
     return basis * np.sign(np.diag(triangle))

@@ -94,10 +94,12 @@ def test_shared_noise_above_a_leading_eigenvalue_joins_it():
     assert cost(found) <= min(cost(noise) for noise in np.geomspace(0.01, 20, 3000)) + 1e-9
 
 
+@pytest.mark.parametrize("concentration", [1.0, 1e-3])
 @pytest.mark.parametrize("affine", [False, True])
-def test_rotated_rows_are_the_dense_model(affine):
+def test_rotated_rows_are_the_dense_model(affine, concentration):
+    # nearly all shares of the second kind are 0 or 1, so that each component has few rows
     X = generic(30, 50, decay=0.95)
-    shares = np.random.default_rng(0).dirichlet([1, 1], size=30)
+    shares = np.random.default_rng(0).dirichlet([concentration] * 2, size=30)
     setting = ppca_mixture.pose(X, (2, 3), affine=affine, shared_noise=False)
     assert setting.rows.shape == (30, 30)
     state = ppca_mixture.first_state(setting, shares)
@@ -115,11 +117,27 @@ def test_rotated_rows_are_the_dense_model(affine):
         assert_allclose(state.log_joint[:, k], plain, rtol=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("n_features", "noise", "stands"), [(6, 1.0, False), (150, 0.3, True), (6, 0.0, True)]
+)
+def test_axes_that_stand_are_those_fitted_anew(n_features, noise, stands):
+    union = make_subspaces([40, 50], n_features, [1, 3], noise=noise, offset=0.5, random_state=0)
+    setting = ppca_mixture.pose(union.data, (1, 3), affine=True, shared_noise=False)
+    state = ppca_mixture.first_state(setting, np.eye(2)[union.target])
+    stood = 0
+    for _ in range(12):
+        anew = ppca_mixture.first_state(setting, em.responsibilities(state.log_joint))
+        before, state = state, ppca_mixture.step(setting, state)
+        assert_allclose(state.log_joint, anew.log_joint, rtol=1e-9, atol=1e-9)
+        stood += sum(now is then for now, then in zip(state.fits, before.fits, strict=True))
+    assert bool(stood) == stands
+
+
 def test_own_noise_is_each_clusters():
     X, labels = generic(90, 4, decay=0.8), np.repeat([0, 1], [20, 70])
     X[labels == 1] *= 3
     setting = ppca_mixture.pose(X, (1, 2), affine=True, shared_noise=False)
-    noise = ppca_mixture.maximise(setting, np.eye(2)[labels]).noise
+    noise = ppca_mixture.first_state(setting, np.eye(2)[labels]).model.noise
     plain = [
         PCA(r).fit(X[labels == k]).noise_variance_ * (size - 1) / size
         for k, (r, size) in enumerate([(1, 20), (2, 70)])
@@ -131,7 +149,7 @@ def test_own_noise_is_each_clusters():
 def test_the_noise_has_a_floor(shared):
     scenario = make_scenario("c", random_state=0)
     setting = ppca_mixture.pose(scenario.data, (2, 2), affine=True, shared_noise=shared)
-    model = ppca_mixture.maximise(setting, np.eye(2)[scenario.target])
+    model = ppca_mixture.first_state(setting, np.eye(2)[scenario.target]).model
     assert_allclose(model.noise, 1e-10 * scenario.data.var(axis=0).mean(), rtol=1e-9)
 
 

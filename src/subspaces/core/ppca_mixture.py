@@ -31,7 +31,7 @@ from subspaces._types import Array, Labels
 from subspaces.core import em
 from subspaces.core.partition import Partition, smallest_size
 from subspaces.runtime.serialise import serialisable
-from subspaces.subspace import largest_eigenpairs
+from subspaces.subspace import CANCELLATION, FAINT, largest_eigenpairs, orthonormal
 
 NOISE_FLOOR = 1e-10
 # EM ends when the log-likelihood rises by no more than this many nats per row.
@@ -39,6 +39,9 @@ RISE_PER_ROW = 1e-6
 LOG_TWO_PI = float(np.log(2.0 * np.pi))
 # Rows of weight that an empty component counts as, so that its share has a logarithm.
 NOTHING = 1e-10
+# Rows whose share of a component is below this part of its largest are left out of its axes: they
+# add less to the noise than this part of the data's variance, and the noise has its floor.
+NEGLIGIBLE = 1e-24
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,17 @@ class PPCAMixture:
 
 @dataclass(frozen=True)
 class State:
-    """A model, the log joint density of the rows (n, K), and whether its components are alive."""
+    """A model, the log joint density of the rows (n, K), and whether its components are alive.
+
+    shares (n, K): the responsibilities that the model was fitted to; fits: the axes of each
+    component, which stand as long as its shares do.
+    """
 
     model: PPCAMixture
     log_joint: Array
     alive: bool
+    shares: Array
+    fits: tuple["Axes", ...]
 
 
 @dataclass(frozen=True)
@@ -182,61 +191,87 @@ def bic(matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool) 
 
 def step(setting: Setting, state: State) -> State:
     """Return the state after one E step and the M step that follows."""
-    return first_state(setting, em.responsibilities(state.log_joint))
+    shares = em.responsibilities(state.log_joint)
+    moved = np.abs(shares - state.shares).max(axis=0) > NEGLIGIBLE
+    kept = [None if m else fit for m, fit in zip(moved, state.fits, strict=True)]
+    return _state(setting, shares, kept)
 
 
 def first_state(setting: Setting, responsibilities: Array) -> State:
     """Return the state after an M step with these responsibilities (n, K)."""
-    model = maximise(setting, responsibilities)
-    needed = [smallest_size(r) for r in setting.dimensions]
-    alive = bool(np.all(responsibilities.sum(axis=0) >= needed))
-    return State(model, log_joint(model, setting.rows), alive)
+    return _state(setting, responsibilities, [None] * len(setting.dimensions))
 
 
-def maximise(setting: Setting, responsibilities: Array) -> PPCAMixture:
-    """Return the likeliest parameters for given responsibilities (n, K)."""
-    total = float(len(setting.rows))
-    if setting.weights is not None:
-        total = float(setting.weights.sum())
-        responsibilities = responsibilities * setting.weights[:, None]
-    weights = np.maximum(responsibilities.sum(axis=0), NOTHING * total / len(setting.rows))
-    fits = [
-        _weighted_axes(setting.rows, responsibilities[:, k] / weights[k], r, setting.affine)
-        for k, r in enumerate(setting.dimensions)
-    ]
-    centres, values, bases, left = zip(*fits, strict=True)
-    noise = _noise(setting, weights, values, left)
-    return PPCAMixture(
+def _state(setting: Setting, shares: Array, known: Sequence["Axes | None"]) -> State:
+    """Return the state after an M step; known: the axes of the components that did not change."""
+    counted = shares if setting.weights is None else shares * setting.weights[:, None]
+    total = float(len(shares) if setting.weights is None else setting.weights.sum())
+    weights = np.maximum(counted.sum(axis=0), NOTHING * total / len(shares))
+    fits = tuple(
+        fit or _weighted_axes(setting.rows, counted[:, k] / weights[k], r, setting.affine)
+        for k, (fit, r) in enumerate(zip(known, setting.dimensions, strict=True))
+    )
+    noise = _noise(setting, weights, fits)
+    model = PPCAMixture(
         weights / total,
-        np.array(centres),
-        bases,
-        tuple(np.maximum(v, s) for v, s in zip(values, noise, strict=True)),
+        np.array([fit.centre for fit in fits]),
+        tuple(fit.basis for fit in fits),
+        tuple(np.maximum(fit.values, s) for fit, s in zip(fits, noise, strict=True)),
         noise,
         setting.n_features,
     )
+    needed = [smallest_size(r) for r in setting.dimensions]
+    alive = bool(np.all(shares.sum(axis=0) >= needed))
+    return State(model, log_joint(model, setting.rows), alive, shares, fits)
 
 
-def _weighted_axes(
-    rows: Array, share: Array, dimension: int, affine: bool
-) -> tuple[Array, Array, Array, float]:
-    """Return the centre, leading eigenvalues, axes and energy off the axes, of weighted rows.
+@dataclass(frozen=True)
+class Axes:
+    """Centre (l,), leading eigenvalues (r,) and axes (l, r) of weighted rows.
 
-    share (n,): weights that sum to 1; the energy is the weighted sum of squared residuals.
+    left: the energy off the axes, the weighted sum of squared residuals.
     """
+
+    centre: Array
+    values: Array
+    basis: Array
+    left: float
+
+
+def _weighted_axes(rows: Array, share: Array, dimension: int, affine: bool) -> Axes:
+    """Return the axes of weighted rows; share (n,): weights that sum to 1."""
+    counted = share > NEGLIGIBLE * share.max()
+    if not counted.all():
+        rows, share = rows[counted], share[counted]
     centre = share @ rows if affine else np.zeros(rows.shape[1])
     centred = (rows - centre) * np.sqrt(share)[:, None]
-    values, vectors = largest_eigenpairs(centred.T @ centred, max(dimension, 1))
-    basis = np.ascontiguousarray(vectors[:, ::-1][:, :dimension])
+    values, basis = _leading_axes(centred, dimension)
     residual = centred - (centred @ basis) @ basis.T
-    return centre, np.maximum(values[::-1][:dimension], 0.0), basis, float(np.sum(residual**2))
+    return Axes(centre, values, basis, float(np.sum(residual**2)))
 
 
-def _noise(
-    setting: Setting, weights: Array, values: Sequence[Array], left: Sequence[float]
-) -> Array:
+def _leading_axes(rows: Array, count: int) -> tuple[Array, Array]:
+    """Return the ``count`` leading eigenvalues and axes (l, count) of the scatter of rows (m, l).
+
+    Of fewer rows than coordinates the inner products give them, if they keep ten digits.
+    """
+    if len(rows) < rows.shape[1]:
+        values, vectors = largest_eigenpairs(rows @ rows.T, max(count, 1))
+        if len(values) >= count and values[0] > FAINT * values[-1]:
+            axes = orthonormal((rows.T @ (vectors / np.sqrt(values)))[:, ::-1][:, :count])
+            return values[::-1][:count], axes
+    values, vectors = largest_eigenpairs(rows.T @ rows, max(count, 1))
+    axes = np.ascontiguousarray(vectors[:, ::-1][:, :count])
+    return np.maximum(values[::-1][:count], 0.0), axes
+
+
+def _noise(setting: Setting, weights: Array, fits: Sequence[Axes]) -> Array:
     """Return the noise sigma_k^2 of each component, (K,); equal entries if it is shared."""
     freedom = [setting.n_features - r for r in setting.dimensions]
-    each = list(zip(weights, values, left, freedom, strict=True))
+    each = [
+        (weight, fit.values, fit.left, directions)
+        for weight, fit, directions in zip(weights, fits, freedom, strict=True)
+    ]
     groups = [each] if setting.shared_noise else [[one] for one in each]
     found = [pooled_noise(group, setting.floor) for group in groups]
     return np.array(found * len(each) if setting.shared_noise else found)
@@ -263,20 +298,39 @@ def pooled_noise(fits: Sequence[tuple[float, Array, float, int]], floor: float) 
 
 def log_joint(model: PPCAMixture, rows: Array) -> Array:
     """Return ``log pi_k + log N(x; mu_k, C_k)`` of every row under every component, (n, K)."""
-    parts = zip(model.centres, model.bases, model.variances, model.noise, strict=True)
-    densities = [_log_density(rows, *part, model.n_features) for part in parts]
+    frames = [np.column_stack(pair) for pair in zip(model.centres, model.bases, strict=True)]
+    ends = np.cumsum([frame.shape[1] for frame in frames])[:-1]
+    products = np.split(rows @ np.hstack(frames), ends, axis=1)
+    squared = np.einsum("ij,ij->i", rows, rows)
+    parts = zip(products, frames, model.variances, model.noise, strict=True)
+    densities = [_log_density(rows, squared, *part, model.n_features) for part in parts]
     return np.column_stack(densities) + np.log(model.weights)
 
 
 def _log_density(
-    rows: Array, centre: Array, basis: Array, variances: Array, noise: float, n_features: int
+    rows: Array,
+    squared: Array,
+    products: Array,
+    frame: Array,
+    variances: Array,
+    noise: float,
+    n_features: int,
 ) -> Array:
-    centred = rows - centre
-    scores = centred @ basis
-    centred -= scores @ basis.T
-    distance = np.einsum("ij,ij->i", centred, centred) / noise + np.sum(
-        scores**2 / variances, axis=1
-    )
+    """Return the log density of the rows under one component, (n,).
+
+    frame (l, 1 + r): its centre and axes; products (n, 1 + r): of the rows with these; squared
+    (n,): squared lengths of the rows. Rows whose residual cancels get it from the coordinates.
+    """
+    centre, basis = frame[:, 0], frame[:, 1:]
+    total = squared + centre @ centre
+    scores = products[:, 1:] - centre @ basis
+    residual = total - 2.0 * products[:, 0] - np.einsum("ij,ij->i", scores, scores)
+    lost = np.flatnonzero(residual <= CANCELLATION * total)
+    centred = rows[lost] - centre
+    scores[lost] = centred @ basis
+    centred -= scores[lost] @ basis.T
+    residual[lost] = np.einsum("ij,ij->i", centred, centred)
+    distance = residual / noise + np.sum(scores**2 / variances, axis=1)
     log_scale = (n_features - len(variances)) * np.log(noise) + np.log(variances).sum()
     return -0.5 * (distance + log_scale + n_features * LOG_TWO_PI)
 
