@@ -273,7 +273,9 @@ def test_a_consensus_that_finds_fewer_clusters_says_so():
 
 
 def test_a_consensus_of_equal_rows_is_refused_and_of_one_direction_found():
-    with pytest.raises(ValueError, match="All samples are equal, so there is nothing to cluster"):
+    with pytest.raises(
+        ValueError, match="All samples are identical, so there is nothing to cluster"
+    ):
         ConsensusProfiles(2).fit(np.full((20, 30), 0.1))
     random = np.random.default_rng(0)
     along = np.repeat([1.0, 7.0], 10) + random.normal(0, 0.1, 20)

@@ -212,7 +212,7 @@ def test_bad_parameters_get_one_line(parameters, kind, message):
 def test_data_of_too_low_a_rank():
     with pytest.raises(ValueError, match="All values are zero"):
         EnsembleKSubspaces(2).fit(np.zeros((10, 3)))
-    with pytest.raises(ValueError, match="All samples are equal"):
+    with pytest.raises(ValueError, match="All samples are identical"):
         EnsembleKSubspaces(2, affine=True).fit(np.ones((10, 3)))
     low_rank = generic(40, 2) @ np.random.default_rng(0).normal(size=(2, 9))
     with refuses("n_components", 3):

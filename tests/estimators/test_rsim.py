@@ -148,7 +148,7 @@ def test_what_is_refused(options, error, message):
 @pytest.mark.parametrize(
     ("affine", "rows", "message"),
     [
-        (True, np.ones((20, 3)), "All samples are equal"),
+        (True, np.ones((20, 3)), "All samples are identical"),
         (False, np.zeros((20, 3)), "All values are zero"),
         (True, np.full((20, 3), np.nan), "NaN or infinity"),
     ],

@@ -138,7 +138,7 @@ def test_what_is_refused(options, error, message):
 
 
 @pytest.mark.parametrize(
-    ("linear", "kind"), [(False, "samples are equal"), (True, "values are zero")]
+    ("linear", "kind"), [(False, "samples are identical"), (True, "values are zero")]
 )
 def test_nothing_to_cluster(linear, kind):
     with pytest.raises(ValueError, match=kind):

@@ -164,7 +164,7 @@ def test_rows_that_coincide():
     with warns("empty_clusters", kind=ConvergenceWarning):
         model = SparseKMeans(4, bound=2.0, random_state=0).fit(data)
     assert_array_equal(model.labels_, [0] * 5 + [1] * 5)
-    with pytest.raises(ValueError, match="All samples are equal"):
+    with pytest.raises(ValueError, match="All samples are identical"):
         SparseKMeans(2).fit(np.ones((10, 3)))
 
 

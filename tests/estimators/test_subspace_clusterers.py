@@ -366,7 +366,7 @@ def test_more_dimensions_than_the_rank(cls):
         cls(2, n_components=3).fit(low_rank)
     for n_components in (0, 1):
         with pytest.raises(
-            ValueError, match="All samples are equal, so there is nothing to cluster"
+            ValueError, match="All samples are identical, so there is nothing to cluster"
         ):
             cls(2, n_components=n_components, affine=True).fit(np.ones((10, 3)))
     with pytest.raises(ValueError, match="All values are zero"):

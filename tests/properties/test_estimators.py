@@ -108,5 +108,5 @@ EQUAL = [
 @pytest.mark.parametrize("model", EQUAL, ids=str)
 def test_equal_rows_do_not_differ_by_rounding(model, value):
     """The mean of twelve numbers 0.1 is another number."""
-    with pytest.raises(ValueError, match="All samples are equal"):
+    with pytest.raises(ValueError, match="All samples are identical"):
         model.fit(np.full((12, 3), value))

@@ -41,7 +41,7 @@ def test_each_cluster_has_its_markers_named_by_direction(fitted):
     model, X = fitted
     found = model.markers(X, split_half=True, n_nulls=19, random_state=0)
     page = re.sub(r"</?(bdi|span)[^>]*>", "", render(model, X, markers=found))
-    table = page[page.index("Markers by split halves, the largest effects first. The false") :]
+    table = page[page.index("<caption>Markers of the split-half test") :]
     names = ", ".join(found.of(0)["variable"][:3])
     assert sorted(found.of(0)["variable"][:3]) == ["x0", "x1", "x2"]
     for k in (0, 1):
@@ -65,8 +65,6 @@ def test_charts_and_tables_begin_with_what_is_beyond_chance(fitted):
     assert numbers(bars["marker"]["opacity"])[:3] == [1.0, 1.0, 0.35]
     words = words_of(page)
     assert words.count("2 of 120 differ beyond chance. Among 120 variables") == 2
-    assert words.count("A larger difference must also be a marker by split halves.") == 2
-    assert words.count("The pale bars can be due to chance.") == 2
     listed = re.findall(r'data-search="(\w+)".*<td>(yes|no)</td>', section(page, "variables"))
     assert sorted(listed[:2]) == [("x0", "yes"), ("x2", "yes")]
     assert listed[2] == ("x1", "no")

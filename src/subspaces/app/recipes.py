@@ -380,12 +380,10 @@ def _recipe(
     for name, value in (("n_clusters", n_clusters), ("n_components", n_components)):
         if isinstance(value, str):
             fact = (
-                f"<{name}={{value!r}}> does not work in a recipe, because each number uses "
-                "different axes."
+                f"<{name}={{value!r}}> does not work in a recipe, because each number of clusters "
+                "uses different axes."
             )
-            advice = Advice(
-                "set a number, which selection.select_n_clusters can choose for you", command=""
-            )
+            advice = Advice("choose a number with selection.select_n_clusters", command="")
             raise ParameterError(name, fact, advice, value=value)
     dense = n_variables is None
     if n_components is None:

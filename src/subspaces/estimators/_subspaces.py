@@ -57,8 +57,8 @@ def identified_dimension(model: SubspaceClusterer, dimension: int, rank: int, af
         doubt(
             ChoiceWarning,
             "full_rank",
-            "The table has rank {rank}, which is too low for <n_components={n_components}>, "
-            "so {most} was used.",
+            "The table has rank {rank}, which is less than <n_components={n_components}>, so "
+            "{most} was used.",
             n_components=dimension,
             rank=rank,
             most=most,

@@ -186,8 +186,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
             doubt(
                 NotConvergedWarning,
                 "filled_up",
-                "The graph had {missing:#cluster} too few for <n_clusters={n_clusters}>, so "
-                "the rest were made around random samples.",
+                "The method found {missing:#cluster} too few for <n_clusters={n_clusters}>, so it "
+                "made the rest around random samples.",
                 FEWER_CLUSTERS,
                 Advice("increase <n_runs>", "n_runs", command=""),
                 missing=missing,

@@ -356,7 +356,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if len(given) != 2 or given[1] != width:
             raise ParameterError(
                 "X",
-                f"<X> has shape {given}, but the model has {width} components. Pass their scores.",
+                f"<X> has shape {given}, but the model has {width} components. Pass one score per "
+                "component.",
             )
         back = self.fit_.components * (self._units[:, None] if self.whiten else 1.0)
         back = back if self.fit_.scale is None else back * self.fit_.scale
@@ -464,7 +465,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         counted = self.fit_.axes is not None or self.fit_.sampled is not None
         lines = [self.choice_.verdict] if counted else []
         if not lines or self.n_components_ != self.choice_.n_components:
-            lines.append(f"Kept: {self.n_components_} of {len(self.mean_)} directions.")
+            lines.append(f"The PCA kept {self.n_components_} of {len(self.mean_)} directions.")
         names, components = self.fit_.variables, self.fit_.components
         for r, loadings in enumerate(components[:SHOWN]):
             strongest = np.argsort(-np.abs(loadings), kind="stable")[:STRONGEST]
@@ -502,8 +503,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _check_density(self) -> None:
         if self.fit_.positive_noise == 0.0:
             fact = (
-                "The model was fitted to constant variables, so samples have no density. Fit "
-                "another table."
+                "The model was fitted to constant variables, so samples have no density. Fit a "
+                "table whose variables vary."
             )
             raise ParameterError("X", fact)
 
@@ -546,7 +547,7 @@ def _weights(sample_weight: ArrayLike, X: Data) -> Array:
     checked = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     weights: Array = to_host(checked)
     if weights.sum() <= 1.0:
-        fact = "The <sample_weight> sum to {value:g}, but each says how often a sample counts."
+        fact = "The <sample_weight> sum to {value:g}, but a weight says how often a sample counts."
         more = Advice("scale them to a sum above 1")
         raise ParameterError("sample_weight", fact, more, value=float(weights.sum()))
     return weights

@@ -137,5 +137,5 @@ class RSIM(SubspaceClusterer):
     def _check_size(self, n: int) -> None:
         if n > MOST_SAMPLES:
             fact = f"RSIM works for up to {MOST_SAMPLES} samples, but there are {n}."
-            fewer = Advice("take fewer samples", command="try another method")
+            fewer = Advice("use fewer samples", command="try another method")
             raise ParameterError("X", fact, fewer)

@@ -131,7 +131,10 @@ class PCAFit:
     def all_axes(self) -> PrincipalAxes:
         """All axes of the samples; an error if they were not kept."""
         if self.axes is None:
-            fact = "This needs all axes, which a fit in blocks or a large file does not store."
+            fact = (
+                "This needs all axes, but a PCA fitted in blocks or to a large file only stores "
+                "the first ones."
+            )
             raise ParameterError("X", fact, Advice("fit the table in memory"))
         return self.axes
 

@@ -457,7 +457,7 @@ def _warn_of_masking(inside: Mask, robustly: Mask) -> None:
         doubt(
             TrustWarning,
             "masked_outliers",
-            "{hidden:#sample looks|samples look} like outliers only if the PCA is fitted without "
+            "{hidden:#sample looks|samples look} like outliers only if you fit the PCA without "
             "them.",
             use("robust", True, ""),
             hidden=hidden,
@@ -681,7 +681,7 @@ def _verdict(
         fact = "{count} of {samples} samples do not fit this PCA, among them {clearest}."
         advice = (Advice("try more components"), Advice("look for groups of samples"))
         return Verdict("too_many", fact, figures, advice, grade=Grade.NO)
-    words = {"off": "{named_off} off the axes", "far": "{named_far} far out"}
+    words = {"off": "{named_off} far from the axes", "far": "{named_far} far out along the axes"}
     who = ", ".join(each for kind, each in words.items() if figures[kind])
     fact = (
         f"{{count}} of {{samples}} samples {'does' if count == 1 else 'do'} not belong: {who}. "

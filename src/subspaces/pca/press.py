@@ -191,15 +191,15 @@ def pca_press(
         fact = "<method={value!r}> does not work with <sample_weight>."
         raise ParameterError("method", fact, use("method", "exact"), value=method)
     if method != "hat" and np.isnan(X).any():
-        fact = "<X> has missing values, but <method={value!r}> needs them all."
+        fact = "<X> has missing values, but <method={value!r}> needs every value."
         raise ParameterError("method", fact, use("method", "hat"), value=method)
     if _SCANS.is_first(X.shape, n_components):
         falls = "keeps falling" if method == "exact" else "can keep falling"
         doubt(
             ChoiceWarning,
             "press_falls",
-            "The error {falls} with <n_components>, so its minimum says nothing.",
-            Advice("choose the number with diagnostics.pca_components"),
+            "The error {falls} with <n_components>, so you cannot choose a number by its minimum.",
+            Advice("choose it with diagnostics.pca_components"),
             falls=falls,
         )
     if weights is None:
@@ -367,7 +367,7 @@ def _checked(
     n, p = len(matrix) if weights is None else int(np.count_nonzero(weights)), matrix.shape[1]
     limit = min(n - 1 - as_flag(center, "center"), p)
     if weights is not None and limit < 1:
-        fact = "<sample_weight> is positive for {n:#sample}, but at least 3 are needed."
+        fact = "<sample_weight> is positive for {n:#sample}, but at least 3 need one."
         raise ParameterError("sample_weight", fact, Advice("give more samples a weight"), n=n)
     why = f" for {n} samples x {p} variables with one sample left out and center={bool(center)}"
     n_components = as_count(n_components, "n_components", low=0, high=limit, why=why)
@@ -465,8 +465,8 @@ def _refitted_regression_error(X: Array, response: Array, i: int, rank: int) -> 
     if axes.rank < rank:
         raise ParameterError(
             "X",
-            f"The other {len(others)} samples cannot predict row {i} of X (its leverage is "
-            "1). Add samples, or leave out variables.",
+            f"The other {len(others)} samples cannot predict row {i} of X (leverage 1). Add "
+            "samples, or leave out variables.",
         )
     along = axes.coordinates.T @ np.delete(response, i) / axes.eigenvalues
     return float((response[i] - X[i] @ axes.basis @ along) ** 2)

@@ -26,7 +26,7 @@ MOSTLY = 0.5
 # A component would need this share of the variance to be seen: nothing can be seen.
 HIDES_ALL = 0.995
 # What is said of components that are mostly faint, and if all but one are.
-FEW_HOLD = "Only the first {clear} make up", "Only the first makes up"
+FEW_HOLD = "After the first {clear}, each", "After the first, each"
 NO_NUMBER = (
     "The number of components is unclear: the variables are correlated, and the eigenvalues "
     "fall without a break."
@@ -108,7 +108,7 @@ def verdict_on_components(
         figures |= {"samples": shape[0], "variables": shape[1]}
     elif kinds[:1] == [AxisKind.LOUD] and loudest[1] > MOSTLY:
         code, advice = "loud_variable", (use("scale", True), Advice("leave that variable out"))
-        many = "{count:#component}, one of them a single variable"
+        many = "A component is just one variable"
         many = many if found.count else "No component stands out"
         fact = f"{many}: {{variable}} alone makes up {{share:%}} of the variance."
     elif not found.leading:
@@ -119,7 +119,7 @@ def verdict_on_components(
             "to check."
         )
     elif faint:
-        fact += f" {FEW_HOLD[figures['clear'] == 1]} 0.05 % of the variance or more."
+        fact += f" {FEW_HOLD[figures['clear'] == 1]} makes up less than 0.05 % of the variance."
     else:
         fact += _doubt(found, shape, predictive)
     return Verdict(code, fact, figures, advice, grade=grade_of_count(found))
@@ -154,7 +154,10 @@ def doubts_about_components(
         )
     # Such samples make variables look correlated, and more components would be more of the same.
     if found.noise == "correlated" and not depend:
-        most = "keep {predictive:#axis, which predicts|axes, which predict} left-out values best"
+        most = (
+            "keep {predictive:#axis, which is|axes, which are} best at predicting values that we "
+            "left out"
+        )
         best = [Advice(most, "n_components", predictive)] if predictive and not found.count else []
         beyond_few = "The variables are correlated beyond a few components, so their number ("
         doubts.append(
@@ -198,19 +201,22 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
     if found.noise == "none":
         return COPIED if found.count else ""
     if found.noise == "correlated":
-        return " {predictive:#axis predicts|axes predict} left-out values best." * bool(predictive)
+        return (
+            " {predictive:#axis is|axes are} best at predicting values that we left out."
+        ) * bool(predictive)
     if found.noise == "heavy":
         return (
-            " Some values lie far out, so a component must also stand out without its main sample."
+            " Some values are extreme, so a component must also stand out without its main sample."
         )
     if found.noise == "unequal_samples":
-        return " The noise differs between samples, so we counted in units of each sample's noise."
+        return " Some samples are noisier than others, so we divided each sample by its own noise."
     if shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
         return " The table is too small to tell correlated noise from components."
     if predictive is not None and predictive < found.count:
         if predictive == 0:
-            return " None of them helps to predict left-out values."
-        return " The first {predictive} predict left-out values best. The others are too weak."
+            return " None of them helps to predict values that we left out."
+        which = "first helps" if predictive == 1 else "first {predictive} help"
+        return f" Only the {which} to predict values that we left out."
     if found.hidden > HIDES_ALL:
         return " The table is too small to detect any component."
     return f" We cannot see components below {100 * found.hidden:.2g} % of the variance."
@@ -224,18 +230,20 @@ def _count_of(found: Components) -> tuple[str, str]:
     if found.noise == "none" and found.count == 0:
         return "nothing", "All variables are constant, so there are no components."
     if found.noise == "none":
-        return "exact", "The table has rank {count} and no noise: {count:#component}."
+        return "exact", (
+            "The table has no noise: {count:#component describes|components describe} it exactly."
+        )
     if found.noise == "correlated" and found.count == 0:
         return "no_number", NO_NUMBER
     if found.noise == "correlated":
         return "guess", (
-            "{count:#component}, a guess: the eigenvalues drop there, but the variables stay "
-            "correlated."
+            "{count:#component is|components are} a guess: the eigenvalues drop there, but the "
+            "variables are still correlated."
         )
     if found.count < (found.high or 0):
         if not found.count:
             return "possible", "No component is clear: the first {next:#axis|axes} could be noise."
-        many = "{count:#component}"
+        many = "{count:#component is|components are} clear"
         more = "one" if found.high == found.count + 1 else "{next}"
         return "possible", f"{many}, possibly {{high}}: the next {more} could be noise."
     if found.count == 0:

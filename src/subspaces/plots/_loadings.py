@@ -153,7 +153,9 @@ def loadings_of_pca(
     if component is not None:
         which = [_check_component(model, component)]
     elif not (which := list(range(min(model.n_components_, MOST_COMPONENTS)))):
-        raise ParameterError("model", "The PCA has no components to draw. Use <n_components=1>.")
+        raise ParameterError(
+            "model", ("The PCA has no components to draw. Set <n_components=1> to draw one anyway.")
+        )
     tables = [table[:, which] for table in _intervals(model, level)]
     strength = tables[0] ** 2 @ model.explained_variance_[which]
     total = int(np.count_nonzero(strength))

@@ -393,8 +393,8 @@ def warn_of_largest_dimension(clusters: Clusters, X: Array, max_components: int)
     doubt(
         ChoiceWarning,
         "most_components",
-        f"{which} {{clusters}} reached <max_components={{max_components}}>, so more "
-        "dimensions may fit better.",
+        f"{which} {{clusters}} reached <max_components={{max_components}}>, so a larger dimension "
+        "may fit better.",
         Advice("increase <max_components>", "max_components"),
         clusters=reached.tolist(),
         max_components=max_components,

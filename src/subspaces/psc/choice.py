@@ -259,35 +259,43 @@ def _in_words(verdict: Verdict) -> dict[str, str]:
 
 def _too_few_samples(chosen: Settings) -> Verdict:
     """Return that the simplest clusters were taken, as the samples are too few to compare any."""
-    fact = "{chosen} clusters, as given. The samples are too few to choose their dimensions."
+    fact = (
+        "There are too few samples to choose the dimensions of {chosen} clusters, so the simplest "
+        "were used."
+    )
     return Verdict("too_few_samples", fact, {"chosen": chosen.n_clusters}, (FEWER_CLUSTERS,))
 
 
 def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict:
     """Return the chosen number of clusters and those that come near it."""
     if not best:
-        return Verdict("alone", "1 cluster. No other number was tried.", {"chosen": 1})
+        return Verdict("alone", "We only tried 1 cluster.", {"chosen": 1})
     chosen, others = best[0], best[1:ANSWERS]
     near = [each.n_clusters for each in others if each.icl - chosen.icl < TIE]
     figures: dict[str, Any] = {"chosen": chosen.n_clusters, "near": sorted(near)}
     if against is not None and not against.keeps:
         figures |= {"chosen": 1, "near": [chosen.n_clusters], "rival": chosen.n_clusters}
-        fact = "1 cluster: one group describes the samples as well as {rival} clusters do."
+        fact = (
+            "One group describes the samples as well as {rival} clusters do, so we chose 1 cluster."
+        )
         advice = (use("n_clusters", chosen.n_clusters),) if against.gain > 0.0 else ()
         grade = Grade.DOUBTFUL if against.gain > 0.0 else Grade.SURE
         return Verdict("one_group", fact, figures, advice, grade=grade)
     several = "{chosen} clusters"
     if against is not None and not against.is_clear:
-        fact = f"{several}, but a single group with long tails or a bend fits just as well."
+        fact = (
+            "The {chosen} clusters may be one group: one with long tails or a bend fits just as "
+            "well."
+        )
         return Verdict("as_one_group", fact, figures, grade=Grade.DOUBTFUL)
     if near:
-        fact = f"{several}. {in_a_row(sorted(near))} clusters fit about as well."
+        fact = f"{several} fit best, but {in_a_row(sorted(near))} clusters fit about as well."
         look = Advice(f"also look at <n_clusters={min(near)}>", "n_clusters", min(near))
         return Verdict("as_good", fact, figures, (look,), grade=Grade.DOUBTFUL)
     if not others:
-        return Verdict("alone", f"{several}. No other number was tried.", figures)
+        return Verdict("alone", "We only tried {chosen} clusters.", figures)
     figures |= {"rival": others[0].n_clusters, "difference": others[0].icl - chosen.icl}
-    fact = f"{several}. The second best is {{rival}} clusters."
+    fact = f"{several} fit best, and {{rival:#cluster comes|clusters come}} second."
     return Verdict("clear", fact, figures, grade=Grade.SURE)
 
 

@@ -123,10 +123,10 @@ def verdict_on_clusters(
     order = [i for i in np.argsort(behind, kind="stable") if np.isfinite(behind[i])]
     chosen = numbers[order[0]]
     wide = f" (one subspace of {dimension} dimensions)" if dimension else ""
-    first = f"{{chosen:#cluster}}{wide if chosen == 1 else ''}."
+    first = f"1 cluster{wide} fits best." if chosen == 1 else "{chosen} clusters fit best."
     figures: dict[str, Any] = {"chosen": chosen, "near": []}
     if len(order) == 1:
-        return Verdict("alone", f"{first} No other number was compared.", figures)
+        return Verdict("alone", "We only tried {chosen:#cluster}.", figures)
     # After the dimensions of one subspace a bare number would pass for dimensions.
     many = "clusters are" if chosen == 1 else "are"
     widths = [TIE if k < chosen else TIE_OF_LARGER for k in numbers]

@@ -176,8 +176,8 @@ def warn_of_repulsion(
         doubt(
             TrustWarning,
             "repulsion",
-            "The weakest axis of cluster {cluster} is only {ratio:.1f} times the noise, so "
-            "the cluster may reject samples that fit.",
+            "The weakest axis of cluster {cluster} is only {ratio:.1f} times the noise, so the "
+            "cluster may lose samples that belong to it.",
             use("criterion", "loo_projection"),
             SMALLER_DIMENSION,
             FEWER_CLUSTERS,
@@ -192,7 +192,7 @@ def warn_of_infinite_objective() -> None:
     doubt(
         NotConvergedWarning,
         "infinite",
-        "A sample is alone along an axis of its cluster, so the objective is infinite.",
+        "A sample alone defines an axis of its cluster, so the objective is infinite.",
         FEWER_CLUSTERS,
         SMALLER_DIMENSION,
     )

@@ -93,7 +93,7 @@ def not_through_holes(name: str) -> ParameterError:
         name,
         f"<{name}> cannot be chosen automatically if values are missing.",
         Advice(
-            "compare several numbers with <diagnostics.stability>",
+            "fit several numbers and compare their <diagnostics.stability>",
             name,
             command="run fit with several numbers and compare their stability",
         ),
@@ -206,7 +206,7 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
             DataWarning,
             "empty_samples",
             "{few} of {n} samples have too few values for the dimension of their cluster, so "
-            "their labels mean little.",
+            "their labels are unreliable.",
             SMALLER_DIMENSION,
             Advice("leave them out"),
             few=few,

@@ -210,7 +210,7 @@ class NewSamples:
     missing: Annotated[
         list[str] | None,
         setting(
-            "Text that marks a missing value, separated by commas: -999,x. Empty cells, NA, "
+            "Values that mean missing, separated by commas: -999,x. Empty cells, NA, "
             "N/A, NaN, null, none, ?, - and a dot are always missing.",
             "MARK",
             panel=TABLE,
@@ -306,7 +306,7 @@ class ValuesOrPreset(Values):
     kind: Annotated[
         str | None,
         setting(
-            "Tell a --preset what the values are: intensities, log, ratios, shares or counts. "
+            "What kind of values a --preset gets: intensities, log, ratios, shares or counts. "
             "Default: it looks at them.",
             "NAME",
             panel=PREPARE,
@@ -367,8 +367,8 @@ class Search(Clusters):
         bool,
         flag(
             "--normal-scores",
-            "Replace values by normal scores to choose the number of clusters. This helps if "
-            "values lie far out.",
+            "Choose the number of clusters on ranks mapped to a normal distribution. This helps "
+            "if some values are extreme.",
             panel=EXPERT,
         ),
     ] = False

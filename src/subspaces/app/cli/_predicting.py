@@ -56,8 +56,7 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
         if far > MANY * len(ratios):
             warn(
                 f"{far} of {len(ratios)} samples are more than {FAR:g} times farther from "
-                "their cluster than its members. Check that the units are those of the first "
-                "table"
+                "their cluster than its members. Check that both tables use the same units"
             )
     return columns
 

@@ -133,7 +133,7 @@ def _described(error: Exception) -> str:
         return f"{error.filename or 'standard output'}: {error.strerror}{done}"
     if isinstance(error, MemoryError):
         return in_options(error) or (
-            "there is not enough memory. Set --top-variables, or take fewer samples"
+            "there is not enough memory. Set --top-variables, or use fewer samples"
         )
     if isinstance(error, (ImportError, TypeError, ValueError)):
         return in_options(error)

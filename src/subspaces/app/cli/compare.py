@@ -35,7 +35,9 @@ def compare(
     ] = "1",
     methods: Annotated[
         str | None,
-        setting(f"One or more of {', '.join(options.METHOD_NAMES)}. Default: all.", "NAME,NAME"),
+        setting(
+            (f"Methods to compare: {', '.join(options.METHOD_NAMES)}. Default: all."), "NAME,NAME"
+        ),
     ] = None,
     shape: options.Clusters,
     source: options.Source,

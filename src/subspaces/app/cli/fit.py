@@ -80,7 +80,7 @@ def fit(
     method: Annotated[
         str,
         setting(
-            f"One of {', '.join(options.METHOD_NAMES[:-1])}.",
+            f"Clustering method: {', '.join(options.METHOD_NAMES[:-1])}.",
             "NAME",
             shown=True,
             panel=options.MODEL,

@@ -49,7 +49,7 @@ def pca(
     level: Annotated[
         float,
         setting(
-            "Accepted share of false alarms among the samples that do not belong.",
+            "How often a table without outliers may raise a false alarm, such as 0.05.",
             "SHARE",
             shown=True,
         ),

@@ -28,8 +28,8 @@ def select(
     criterion: Annotated[
         str,
         setting(
-            "How to compare the numbers: auto, press, press_points, press_sum, likelihood, "
-            "free, sod or bic. With --preset: stability.",
+            "How to score each number of clusters. Auto suits most tables. Others: press, "
+            "press_points, press_sum, likelihood, free, sod, bic. With --preset: stability.",
             "NAME",
             shown=True,
         ),

@@ -71,8 +71,8 @@ def _body(draft: Draft, cluster: Cluster) -> str:
         return "<p>This cluster is empty.</p>"
     if draft.found.alone(cluster):
         return (
-            f"<p>One sample, {named(draft.found.sample_names, cluster.members)}. One sample "
-            "says nothing about a group, so there is nothing to show.</p>"
+            f"<p>One sample, {named(draft.found.sample_names, cluster.members)}. You cannot "
+            "describe a group by one sample, so there is nothing to show.</p>"
         )
     if not cluster.dimension:
         alone = draft.found.points or cluster.dimension is None
@@ -127,13 +127,11 @@ def _chance(draft: Draft, apart: Contrast, beyond: Indices) -> str:
     many = f"{len(beyond):,} of {total} differ" if len(beyond) else "Nothing differs"
     more = ", and more if values are missing" if np.ptp(apart.limits) > 0 else ""
     split = draft.markers is not None and "fdr_split" in draft.markers.columns
-    tested = " A larger difference must also be a marker by split halves." * split
+    tested = " A larger difference must also pass the split-half test (see Markers)." * split
     explained = " The pale bars can be due to chance."
     if split and len(apart.beyond_chance) and not len(beyond):
-        tested = (
-            " The larger ones are not markers by split halves, which test differences of means."
-        )
-        explained = " The pale bars may come from splitting one group."
+        tested = " The larger ones do not pass the split-half test (see Markers)."
+        explained = " Splitting a single group can also give the pale bars."
     pale = len(beyond) < min(len(apart.order), _figures.STRONGEST)
     return (
         f"{many} beyond chance. Among {total} variables, chance alone gives up to "
@@ -178,5 +176,5 @@ def variables(draft: Draft) -> str:
         heading = "What all clusters share" if shared else "What varies within each cluster"
         within = f'<div id="within"><h3>{heading}</h3>{within}</div>'
     if not (apart or within) and any(map(found.alone, found.clusters)):
-        return "<p>One sample says nothing about a group, so there is no list.</p>"
+        return "<p>You cannot describe a group by one sample, so there is no list.</p>"
     return apart + within or "<p>No variable has a loading.</p>"

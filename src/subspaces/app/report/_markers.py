@@ -49,9 +49,9 @@ def _overview(found: Markers) -> str:
         rows.append([f"{swatch(k)}{escape(str(k))}", *cells])
     split = "fdr_split" in found.columns
     caption = (
-        f"Markers by {'split halves' if split else 'the Mann-Whitney test'}, the largest "
-        f"effects first. The false discovery rate is at most {LEVEL:g}, even for small "
-        f"differences. The charts of the clusters count {_counted_in_charts(split=split)}."
+        f"Markers of the {'split-half' if split else 'Mann-Whitney'} test, the largest effects "
+        f"first. The false discovery rate is at most {LEVEL:g}, even for small "
+        f"differences. The charts of the clusters only count {_counted_in_charts(split=split)}."
     )
     heads = ["Cluster", "Higher than elsewhere", "Lower than elsewhere"]
     return simple(caption, heads, rows, kind="whole words")
@@ -107,6 +107,6 @@ def _columns(found: Markers) -> str:
     if _is_known(found, "fdr_split"):
         words += (
             " Split: p-value between clusters that were found without this half of the "
-            f"variables. It is at least {found.one_group:.2g}, the p-value of a single group."
+            f"variables. It is at least {found.one_group:.2g}, which a single group would give."
         )
     return words

@@ -16,16 +16,16 @@ from subspaces.selection import Selection
 # What each stop reason means.
 STOPS = {
     "converged": "The best start converged: no label changed any more.",
-    "cycle": "The best start went in a circle, and the best of its labels were kept.",
-    "overshot": "The best start got worse at the end, so its best earlier partition was kept.",
-    "refined": "The labels of the best start were refined by a mixture.",
+    "cycle": "The labels of the best start kept changing in a circle, so we kept the best ones.",
+    "overshot": "The best start got worse at the end, so we kept its best earlier labels.",
+    "refined": "A mixture model refined the labels of the best start.",
     "max_iter": "The best start was stopped before it converged.",
     "infeasible": "Every start lost a cluster.",
     "local minimum": "The best start converged: moving any single sample makes it worse.",
 }
 # Stop reasons of starts that were not taken to the end.
 UNFINISHED = ("brief", "not swept")
-LABEL = "Criterion against the candidates"
+LABEL = "Criterion of each candidate"
 CRITERION = "The plot shows how far each candidate is behind the best (ICL, smaller is better)."
 CANDIDATES = f"{CRITERION} Candidates far behind are left out. The thick ring marks the choice."
 # Candidates of one number of clusters that are listed.

@@ -87,8 +87,8 @@ def missing(draft: Draft) -> str | None:
     """Return the HTML of "What is missing"; None if nothing is, or X was not given."""
     found = draft.found
     done = (
-        "The model was fitted to the values that are there, and uses them to place a sample. "
-        'Its leave-one-out errors are approximate ("hat").'
+        "Missing values were skipped, not filled in. "
+        'Leave-one-out errors are therefore approximate ("hat").'
     )
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
 

@@ -235,11 +235,11 @@ def starts(rows: Sequence[dict[str, Any]]) -> str:
     ordered = [rows[i] for i in np.argsort(values, kind="stable")]
     heads = [name.replace("_", " ").replace("n iter", "sweeps").capitalize() for name in rows[0]]
     cells = ([_start_cell(value) for value in row.values()] for row in ordered)
-    words = f"Every start, the best first (by {goal.replace('_', ' ')})."
+    words = "Every start, the best first."
     if goal == "merit":
         words += (
-            " Promise: score of the first partition. Merit: score that decides at the end. "
-            "Lower is better."
+            " Promise is the score of a start before the search. Merit is the score after it, "
+            "which decides. Lower is better."
         )
     return simple(words, heads, cells, kind="long")
 

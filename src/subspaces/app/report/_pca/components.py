@@ -19,19 +19,20 @@ FAINT = 0.25
 INTERVALS = (
     "Each line is an interval that holds the true loading in 95 of 100 tables. A pale bar may be 0."
 )
-BARS = (
-    "Each bar is the strength of a direction. The dotted line is the strongest that noise "
-    "alone reaches. "
-)
+BARS = "Each bar shows how strong a direction is. Noise alone stays below the dotted line. "
 # What the bars mean, by the kind of the noise.
 HOW = {
-    "equal": f"{BARS}What rises above the dotted line is a component.",
-    "unequal": f"{BARS}What rises above the dotted line is a component. This allows for variables "
-    "with different amounts of noise.",
-    "unequal_samples": f"{BARS}What rises above the dotted line is a component. The samples have "
-    "different amounts of noise, so each was first divided by its own.",
+    "equal": f"{BARS}Bars above it are components.",
+    "unequal": (
+        f"{BARS}Bars above it are components. This allows for variables with different amounts of "
+        "noise."
+    ),
+    "unequal_samples": (
+        f"{BARS}Bars above it are components. Some samples are noisier than others, so we first "
+        "divided each sample by its own noise."
+    ),
     "heavy": (
-        f"{BARS}A few values lie far out, and one sample can lift a bar by itself. So a "
+        f"{BARS}A few values are extreme, and one sample can lift a bar by itself. So a "
         "component must stay above the dotted line without the sample it depends on most."
     ),
     "correlated": "The dotted line assumes uncorrelated noise, so it means little here.",
@@ -71,7 +72,7 @@ def _on_the_break(found: PCAFindings) -> str:
         return ""
     if found.components.n_components == 0:
         return " The bars fall without a sudden drop, so the number is unclear."
-    return " The number is where the bars drop suddenly."
+    return " We count up to where the bars drop suddenly."
 
 
 def _table_of_axes(found: PCAFindings) -> str:
@@ -101,8 +102,8 @@ def _table_of_axes(found: PCAFindings) -> str:
     ]
     heads = heads if held else [head for head in heads if head != "Together"]
     caption = (
-        "All directions we looked at. Strength: noise reaches 1. Depends most on: the sample "
-        "without which it is weakest, and its strength without it."
+        "All directions we compared with noise, which reaches a strength of 1. The last columns "
+        "show which sample a direction depends on most, and its strength without that sample."
     )
     return _tables.simple(caption, heads, rows)
 
@@ -160,8 +161,8 @@ def _on_mixed(found: PCAFindings) -> str:
     one = len(mixed) == 1
     which = f"Component {mixed[0]} has" if one else f"Components {in_a_row(mixed)} have"
     return (
-        f"<p>{which} nearly as much variance as a neighbour. Other samples could give other "
-        "variables here, and the intervals are too narrow.</p>"
+        f"<p>{which} nearly as much variance as a neighbour, so they can mix. Other samples could "
+        "give other variables here, and the intervals are too narrow.</p>"
     )
 
 
@@ -220,12 +221,9 @@ def alone(draft: PCADraft) -> str | None:
         )
         words += " Check the sample, and repeat the PCA without it before you trust the component."
     else:
-        words = (
-            "Nothing does: every component stays stronger than noise whichever sample you "
-            "leave out."
-        )
+        words = "No component does: each stays stronger than noise whichever sample you leave out."
     caption = (
-        "Full marks show the strength of each component. Rings show it without the sample it "
+        "Filled marks show the strength of each component. Rings show it without the sample it "
         "depends on most. Above the dotted line it is stronger than noise."
     )
     label = "Strength of each component with all samples and without one"

@@ -22,7 +22,7 @@ def scores(draft: PCADraft) -> str:
     if found.n_shown == 0:
         as_noise = "" if found.components.noise == "correlated" else ", as noise"
         return (
-            "<p>There is no component to draw the samples on. Set two components to see them "
+            "<p>There is no component to draw the samples on. Ask for two components to see them "
             f"anyway{as_noise}.</p>"
         )
     colours = "" if found.classes is None else " Colours and symbols are the known classes."

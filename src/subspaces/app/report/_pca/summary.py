@@ -39,9 +39,9 @@ def missing(draft: PCADraft) -> str | None:
     """Return the HTML of "What is missing"; None if nothing is."""
     found = draft.found
     done = (
-        "The PCA was fitted to the values that are there, and places samples by them. "
-        "Distances of a left-out sample are approximate, because the axes stay those of all "
-        "samples."
+        "Missing values were skipped, not filled in. "
+        "Distances of samples that were left out are approximate, because the axes were not "
+        "fitted again without them."
     )
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
 
@@ -86,7 +86,10 @@ def _on_one_sample(found: PCAFindings) -> str:
     if known.n_components == 0 or known.noise in ("none", "correlated", "unknown"):
         return ""
     if not found.alone:
-        return "No component depends on a single sample: each stays without its most important one."
+        return (
+            "No component depends on a single sample: each stays stronger than noise without its "
+            "most important one."
+        )
     each = [
         f"Component {r + 1} depends on one sample, {name_of(found, known.rests_on[r])}. "
         "Without it, the component is as weak as noise."
@@ -106,10 +109,10 @@ def _on_prediction(found: PCAFindings) -> str:
     if best > 0 if known.noise == "correlated" else best < there:
         return ""
     if best == 0:
-        return "No component helps to predict a value that was left out."
+        return "No component helps to predict values that we left out."
     if best == there:
-        return f"Values that were left out are predicted best with {_these(best)}."
+        return f"Predictions of values that we left out are best with {_these(best)}."
     return (
-        f"Values that were left out are predicted best with {best}, so weaker directions may "
-        "also matter."
+        f"Predictions of values that we left out are best with {best} components, so weaker "
+        "directions may also matter."
     )
