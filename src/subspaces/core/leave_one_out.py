@@ -78,7 +78,7 @@ def left_out(
 def centred(rows: Array, affine: bool, weights: Array | None = None) -> Array:
     """Return the rows (n, p) less their mean, by their weights, if affine; otherwise unchanged."""
     rows, centre = _near_the_origin(rows, affine, weights)
-    return rows - centre
+    return np.subtract(rows, centre, out=rows if affine else None)
 
 
 def _near_the_origin(
