@@ -123,7 +123,6 @@ bench: $(READY)
 	$(BIN)/python benchmarks/both_codes.py
 	$(BIN)/python benchmarks/installing.py
 	$(BIN)/python benchmarks/is_real.py
-	$(BIN)/python benchmarks/outliers.py
 	$(BIN)/python benchmarks/over_commits.py
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/real.py,@echo "benchmarks/real.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/automatic.py,@echo "benchmarks/automatic.py needs SUBSPACES_DATA")
@@ -140,5 +139,5 @@ reproduce: .venv/.demo
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m reproduction.run $(if $(FULL),--full) $(if $(DATA),--data $(DATA))
 
 clean:
-	rm -rf docs/_build docs/gallery docs/measurements docs/api/generated
+	rm -rf docs/_build docs/gallery docs/tutorials docs/api/generated docs/api/backreferences
 	rm -rf .venv build dist .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -89,7 +89,8 @@ def main():
         "repulsion",
         f"# Two sparse lines of 40 samples, {SETS} data sets a row\n\n"
         "`python benchmarks/repulsion.py`. Share of the samples (%) that leave the true partition\n"
-        "in one sweep, mean and its standard error; the attraction (docs/repulsion.md)\n"
+        "in one sweep, mean and its standard error; the attraction "
+        "(docs/derivations/repulsion.md)\n"
         "there, on all variables, the smaller of the two clusters.\n\n"
         + markdown(["P", "attraction", *ROWS], table),
     )

@@ -3,7 +3,7 @@
     python benchmarks/rivals.py [--sets 50]
 
 Writes benchmarks/results/rivals.md. An interrupted run goes on where it stopped.
-The paper's numbers are in docs/reproduction.md.
+The paper's numbers are in docs/develop/reproduction.md.
 """
 
 import argparse

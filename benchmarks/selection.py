@@ -4,7 +4,7 @@
 
 Writes benchmarks/results/selection.md; an interrupted run goes on where it stopped. Sparse
 scenarios as in sparse_scenarios.py; K from 1 to 6. How often the right K is chosen there:
-docs/reproduction.md.
+docs/develop/reproduction.md.
 """
 
 import argparse

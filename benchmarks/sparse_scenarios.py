@@ -4,7 +4,7 @@
 
 Writes benchmarks/results/sparse_scenarios.md. Data: loadings N(0, 1) on 10 of 200 variables, scores
 N(0, 1), noise of standard deviation 0.5, 100 samples a cluster; ten variables are asked for. Beside
-the paper and the Bayes classifier: docs/reproduction.md.
+the paper and the Bayes classifier: docs/develop/reproduction.md.
 """
 
 import argparse

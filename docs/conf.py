@@ -1,15 +1,20 @@
 """Settings of the documentation site; `make docs` builds it into docs/_build/html, offline."""
 
+import os
 import re
-import shutil
-from importlib.metadata import version as version_of
+import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from sphinx_gallery.sorting import ExplicitOrder
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+DESCRIBED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+REPOSITORY = DESCRIBED["urls"]["Source"]
 
 project = "subspaces"
 author = "The subspaces developers"
-version = release = version_of("subspaces")
+version = release = DESCRIBED["version"]
 project_copyright = author
 language = "en"
 
@@ -20,17 +25,19 @@ extensions = [
     "sphinx-mathjax-offline",
     "numpydoc",
     "myst_parser",
+    "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.md5"]
+# docs/develop is for who works on the library, and read in the repository.
+exclude_patterns = ["_build", "develop", "gallery/**.ipynb", "gallery/**.md5", "tutorials/*.md5"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 nitpicky = True
 # What scikit-learn's and matplotlib's own sites document.
 nitpick_ignore_regex = [("py:.*", r"(set_output|set_callbacks|.*sklearn.*|.*scanpy.*)")]
 
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"
@@ -43,10 +50,42 @@ numpydoc_validation_exclude = {  # values, which have attributes, and a Pipeline
     r"\.(Comparison|Facts|Markers|MeansOrDirections|PCA(Components|Influence|Outliers)|Press|Recipe|Record|Samples|Selection|Stability|Step|Subspace)$"
 }
 
+# A button copies code without its prompts and without what it prints.
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+GALLERIES = ("../examples", "../tutorials")
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples",
-    "gallery_dirs": "gallery",
+    "examples_dirs": list(GALLERIES),
+    "gallery_dirs": ["gallery", "tutorials"],
     "filename_pattern": r"\.py$",
+    "nested_sections": False,
+    "subsection_order": ExplicitOrder(
+        [f"../examples/{group}" for group in ("clusters", "samples_and_variables", "pca")]
+    ),
+    "within_subsection_order": ExplicitOrder(
+        [
+            "k_means_or_subspaces.py",
+            "choose_the_number_of_clusters.py",
+            "all_samples_in_one_picture.py",
+            "cluster_and_predict.py",
+            "compare_methods.py",
+            "genes_of_each_cluster.py",
+            "samples_of_influence.py",
+            "pca_loadings.py",
+            "pca_outliers.py",
+            "pca_influence.py",
+            "clusters_of_digits.py",
+            "when_k_means_is_right.py",
+            "everything_automatic.py",
+            "gene_expression.py",
+            "single_cells.py",
+            "check_a_pca.py",
+            "*",
+        ]
+    ),
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("subspaces",),
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -61,58 +100,69 @@ html_theme = "pydata_sphinx_theme"
 html_title = "subspaces"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = "_static/scorer.js"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "subspaces"},
+    "logo": {"text": f"subspaces {version}"},
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "navbar_persistent": ["search-button"],
-    "navbar_end": ["theme-switcher"],
-    "show_prev_next": False,
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
+    "icon_links": [{"name": "Repository", "url": REPOSITORY, "icon": "fa-brands fa-github"}],
+    "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "quickstart": [], "methods": []}
+html_sidebars = {"index": []}
 html_context = {"default_mode": "auto"}
 
-# Pages that are read on a code host too link to files of the repository; here they are pages.
-LINKS = (
-    (r"\]\((?:\.\./)+benchmarks/results/(\w+)\.md\)", r"](/measurements/\1.md)"),
-    (r"\]\((?:\.\./)+examples/(\w+)\.py\)", r"](/gallery/\1.rst)"),
-    # A doctest ends with an empty line; a block of code on a page need not.
-    (r"\n\n```\n", r"\n```\n"),
-)
-
-MEASUREMENTS = """# What was measured
-
-Tables as the scripts in `benchmarks/` printed them; each names its command.
-
-```{toctree}
-:maxdepth: 1
-:glob:
-
-*
-```
-"""
+LINK = re.compile(r"\]\(([^)#:\s]+)(#[^)\s]*)?\)")
+# A page that a docstring cites: its title, and the address of the site.
+CITED = re.compile(rf"\"([^\"]+)\",?\s+{re.escape(DESCRIBED['urls']['Documentation'])}")
 
 
 def relink(app, docname, source):
-    """Point links to tables and examples of the repository at their pages."""
-    for pattern, replacement in LINKS:
-        source[0] = re.sub(pattern, replacement, source[0])
+    """Point links of a page to what is not on the site: at examples' pages, else the repository."""
+    folder = Path(app.env.doc2path(docname)).parent
+
+    def moved(match):
+        target, heading = match[1], match[2] or ""
+        path = Path(os.path.normpath(folder / target))
+        if path.suffix == ".py" and ROOT / "examples" in path.parents:
+            return f"](/gallery/{path.relative_to(ROOT / 'examples').with_suffix('.rst')})"
+        if path.suffix == ".py" and ROOT / "tutorials" in path.parents:
+            return f"](/tutorials/{path.stem}.rst)"
+        if DOCS not in path.parents or DOCS / "develop" in path.parents:
+            kind = "blob" if path.is_file() else "tree"
+            return f"]({REPOSITORY}/{kind}/main/{path.relative_to(ROOT)}{heading})"
+        return match[0]
+
+    source[0] = LINK.sub(moved, source[0])
+    # A doctest ends with an empty line; a block of code on a page need not.
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
 
 
-def copy_measurements(app):
-    """Take the tables that the benchmarks have written into the site."""
-    target = Path(app.srcdir) / "measurements"
-    target.mkdir(exist_ok=True)
-    for page in sorted((ROOT / "benchmarks" / "results").glob("*.md")):
-        shutil.copyfile(page, target / page.name)
-    (target / "index.md").write_text(MEASUREMENTS, encoding="utf-8")
+def link_pages(app, what, name, obj, options, lines):
+    """Make the pages that a docstring cites by their title links to them."""
+    text = CITED.sub(lambda match: cited(" ".join(match[1].split())), "\n".join(lines))
+    lines[:] = text.split("\n")
+
+
+def cited(title):
+    """Return a link to the page of a title."""
+    return f":doc:`{title} </{TITLES[title]}>`"
+
+
+TITLES = {
+    path.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# "): str(
+        path.relative_to(DOCS).with_suffix("")
+    )
+    for path in DOCS.glob("[!_]*/*.md")
+}
 
 
 def skip_foreign(app, what, name, obj, skip, options):
@@ -137,7 +187,7 @@ def resolve_short(app, env, node, contnode):
 
 def setup(app):
     """Connect the above."""
-    app.connect("builder-inited", copy_measurements)
     app.connect("source-read", relink)
     app.connect("missing-reference", resolve_short)
+    app.connect("autodoc-process-docstring", link_pages, priority=1)
     app.connect("autodoc-skip-member", skip_foreign)

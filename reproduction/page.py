@@ -37,7 +37,7 @@ def publish(folder):
     remember_versions(folder)
     for path in folder.glob("*.csv"):
         shutil.copyfile(path, RESULTS / path.name)
-    return write(RESULTS, ROOT / "docs")
+    return write(RESULTS, ROOT / "docs" / "develop")
 
 
 def write(folder, target):
@@ -137,4 +137,4 @@ def record(results, folder):
 
 
 if __name__ == "__main__":
-    print(write(RESULTS, ROOT / "docs"))
+    print(write(RESULTS, ROOT / "docs" / "develop"))

@@ -1,8 +1,8 @@
 """The algorithm as the paper prints it, and what a partition is worth to an algorithm.
 
 Predictive influence on all variables, random first partitions, the lowest objective wins. What the
-paper leaves open is read as in docs/errata.md; a cluster that falls below R + 2 samples is
-refilled, without which the lowest objectives of all are degenerate.
+paper leaves open is read as in docs/derivations/errata.md. A cluster that falls below R + 2 samples
+is refilled, without which the lowest objectives of all are degenerate.
 """
 
 from dataclasses import replace

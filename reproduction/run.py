@@ -3,7 +3,8 @@
     python -m reproduction.run [--full] [--data DIR] [--jobs 2]
 
 Quick: 10 data sets a cell; cells and page go to build/reproduction/quick. Full: 100; cells go to
-build/reproduction/full, then to reproduction/results, and the page to docs/reproduction.md. Every
+build/reproduction/full, then to reproduction/results, and the page to
+docs/develop/reproduction.md. Every
 cell gets its first data sets before any gets more. Interrupted and started again, it goes on.
 """
 

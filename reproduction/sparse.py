@@ -3,7 +3,8 @@
     python -m reproduction.sparse [--sets 10]
 
 Loadings N(0, 1) on 10 of 200 variables, scores N(0, 1), noise of standard deviation 0.5
-(docs/errata.md says why not variance 0.5). The limit is the classifier that knows every parameter.
+(docs/derivations/errata.md says why not variance 0.5). The limit
+is the classifier that knows every parameter.
 """
 
 import numpy as np

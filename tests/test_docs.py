@@ -17,10 +17,10 @@ from subspaces.app.cli._options import DOCUMENTATION
 from subspaces.app.tables import read_table
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("[!_]*.md"))]
-PAGES += sorted((ROOT / "docs" / "guide").glob("*.md"))
-PAGES += sorted((ROOT / "docs" / "derivations").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("[!_]*.md"))]
+PAGES += sorted((ROOT / "docs").glob("[!_]*/*.md"))
 COMMAND = re.compile(r"(?:^    |`)subspaces ([a-z]+)([^`\n]*)", re.MULTILINE)
+DEVELOP = ROOT / "docs" / "develop"
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 FILE = re.compile(r"`((?:[\w*-]+/)+[\w*.-]*|[\w*]+\.(?:py|pyx|toml|json|md))`")
@@ -102,7 +102,7 @@ def test_the_readme_is_short_and_has_the_figures_of_the_tables():
     assert found.groups() == (*indices["digits"], *indices["wine"])
 
 
-GUIDES = [ROOT / "docs" / "quickstart.md", ROOT / "docs" / "recipes.md"]
+GUIDES = [ROOT / "docs" / "quickstart.md"]
 GUIDES += sorted((ROOT / "docs" / "guide").glob("*.md"))
 
 
@@ -170,8 +170,10 @@ def test_an_index_shows_readme_with_whole_addresses():
 
 
 def test_contributors_are_sent_to_files_that_exist():
-    """Every path in CONTRIBUTING.md, from the root or from within the package."""
-    named = FILE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    """Every path on the pages for contributors, from the root or from within the package."""
+    pages = [ROOT / "CONTRIBUTING.md"]
+    pages += [DEVELOP / f"{name}.md" for name in ("architecture", "extend", "release")]
+    named = [name for page in pages for name in FILE.findall(page.read_text(encoding="utf-8"))]
     assert len(named) > 40
     for path in named:
         assert any(ROOT.glob(path)) or any((ROOT / "src").rglob(path)), path
@@ -251,11 +253,11 @@ def test_the_version_is_the_same_everywhere():
 
 
 def test_who_owns_the_repository_is_filled_in_in_three_places_or_in_none():
-    """CONTRIBUTING.md says where, and who does it."""
+    """docs/develop/release.md says where, and who does it."""
     kinds = ("*.md", "*.toml", "*.cff", "*.yaml", "*/*.yaml", "docs/**/*.md", ".github/**/*.*")
     files = [path for kind in kinds for path in ROOT.glob(kind)]
     named = {path.name for path in files if re.search(r"\bOWNER\b", path.read_text("utf-8"))}
-    named.discard("CONTRIBUTING.md")
+    named.discard("release.md")
     assert named in ({"pyproject.toml", "recipe.yaml", "meta.yaml"}, set())
 
 

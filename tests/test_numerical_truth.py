@@ -1,6 +1,6 @@
 """Against arithmetic with 50 digits, where float64 has little to spare.
 
-The tolerances here are those that docs/reliability.md states.
+The tolerances here are those that docs/develop/what_was_tested.md states.
 """
 
 import mpmath

@@ -280,6 +280,6 @@ def test_the_committed_page_is_the_one_that_the_committed_results_give(monkeypat
     for name in ("draw_press", "draw_illustrations", "draw_lines", "draw_sets"):
         monkeypatch.setattr(figures, name, lambda *_: None)
     text = page.write(page.RESULTS, tmp_path).read_text(encoding="utf-8")
-    assert text == (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert text == (ROOT / "docs" / "develop" / "reproduction.md").read_text(encoding="utf-8")
     with (page.RESULTS / "sparse.csv").open(encoding="utf-8") as file:
         assert {"seed", "seconds"} <= set(csv.DictReader(file).fieldnames)

@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md: a criterion is one entry in the one list."""
+"""The recipe of docs/develop/extend.md: a criterion is one entry in the one list."""
 
 import numpy as np
 import pytest

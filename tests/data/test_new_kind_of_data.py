@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md: a kind of data is one class that fits and assigns."""
+"""The recipe of docs/develop/extend.md: a kind of data is one class that fits and assigns."""
 
 import numpy as np
 

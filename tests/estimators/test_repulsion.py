@@ -1,4 +1,4 @@
-"""The guard against a repulsive influence: docs/repulsion.md, the weakest axis and the residual."""
+"""The guard against a repulsive influence: the weakest axis and the residual."""
 
 import warnings
 

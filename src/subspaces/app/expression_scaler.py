@@ -42,7 +42,7 @@ __all__ = ["ExpressionScaler", "as_dense", "as_preparation", "as_table"]
 Names = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 # The number of genes kept unless another is given; with 1,000 clusters are found less well
-# (docs/recipes.md).
+# (docs/guide/prepare.md).
 N_GENES = 2000
 # The largest totals, in counts, to which samples of single cells and of bulk tissue are scaled by
 # custom, and the median total above which samples are taken for tissue. The 1 in log2(1 + x) is
@@ -79,7 +79,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         "shares" from 0 to 1 and percentages, as of methylation: nothing. "counts" of sequencing,
         and TPM, CPM or FPKM: each sample is scaled to one total, then log2(1 + x); the total is the
         samples' median, but at most 10,000, or 1,000,000 where the median is above 100,000.
-        "auto": whichever X looks like; "Recipes", https://subspaces.readthedocs.io, has the rules.
+        "auto": whichever X looks like. "Prepare expression data", https://subspaces.readthedocs.io,
+        has the rules.
         "cells": counts of single cells, their logarithms or scaled logarithms, whichever X looks
         like.
 

@@ -1,8 +1,8 @@
 """Whole pipelines for one kind of data, with the settings that served it best.
 
 A recipe is a scikit-learn Pipeline: a preparation that remembers what it did, so that new samples
-are prepared alike, and an estimator of this library. Why these settings, with figures: "Recipes",
-https://subspaces.readthedocs.io.
+are prepared alike, and an estimator of this library. Why these settings, with figures:
+"Prepare expression data", https://subspaces.readthedocs.io.
 """
 
 import os
@@ -285,7 +285,7 @@ def expression(
     consensus : bool, default False
         Whether to average over Gaussian mixtures of 500, 2000 and 5000 genes, samples scaled or
         not, with K axes or 2 K, instead of one fit: `ConsensusProfiles` in place of PSC. It takes
-        seconds, and is not shown to be better ("Recipes", https://subspaces.readthedocs.io).
+        seconds, and is not shown to be better ("Prepare expression data", https://subspaces.readthedocs.io).
     random_state : int, RandomState or None
         Seed.
 

@@ -33,7 +33,8 @@ MOSTLY_LEVEL = 0.85
 TELLING = 0.05
 # Names that a warning lists before it says "...".
 SHOWN = 5
-# The attraction below which the influence of a member grows as it fits better (docs/repulsion.md).
+# The attraction below which the influence of a member grows as it fits better
+# (docs/derivations/repulsion.md).
 REPULSIVE = 4.0
 # Standard deviations that differ by more than this factor are taken for different units, if a
 # tenth of the variables at either end is set aside, or by its square if none is.

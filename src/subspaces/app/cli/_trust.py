@@ -22,7 +22,7 @@ from subspaces.runtime.warning import collect_warnings
 # Seconds after which no further halving begins.
 BUDGET = 30.0
 # What is said of solid clusters of expression data: of 29 sets three were split by something else
-# than their classes, again and again (docs/recipes.md).
+# than their classes, again and again (docs/guide/prepare.md).
 BATCHES = Message(
     "batches",
     "Stable clusters can also be batches or tissues.",

@@ -1,0 +1,140 @@
+"""
+Check a PCA
+===========
+
+This tutorial takes 10 minutes. You have one table and want one PCA of it: 178 wines with 13
+measurements. How many components are there? Which loadings can you trust? Which wines do not fit,
+and does a component rest on a few of them?
+"""
+
+# %%
+# Load the table
+# --------------
+# The measurements have different units, so use ``scale=True``. Without it, the first component is
+# proline alone, which is measured in hundreds:
+from sklearn.datasets import load_wine
+
+from subspaces import PCA, plots
+
+wine = load_wine(as_frame=True)
+X, kind = wine.data, wine.target_names[wine.target]
+
+raw = PCA(1).fit(X)
+print(X.columns[abs(raw.components_[0]).argmax()], raw.explained_variance_ratio_.round(3))
+
+# %%
+# How many components?
+# --------------------
+# ``PCA`` chooses the number itself. It compares each component with what noise alone would reach.
+model = PCA(scale=True).fit(X)
+print(model.choice_.verdict)
+axes = plots.components(model.choice_)
+
+# %%
+# The left panel shows the strength of each component. Above 1 it is stronger than noise. The right
+# panel answers another question: how well do so many components predict values that were left out?
+#
+# **A reason to doubt.** The two answers differ. Six components stand out of the noise, but only
+# three help to predict. The directions of the weak ones are known so poorly that they do more harm
+# than good. Use six to describe the wines, and three to denoise or to fill in values.
+#
+# A rule of thumb gives yet another answer. Ten components hold 95 % of the variance, but this says
+# nothing about what is noise:
+print(PCA(0.95, scale=True).fit(X).n_components_)
+
+# %%
+# Which loadings can you trust?
+# -----------------------------
+# Each loading has an interval. It comes from 178 PCAs that each leave one wine out, all computed
+# exactly from one decomposition.
+model = PCA(3, scale=True).fit(X)
+table = model.loadings()
+print(table[table.component == 1].round(2).to_string(index=False))
+
+# %%
+# A filled mark is a loading that is not 0. A hollow one may be 0. On the first component
+# flavanoids are sure, while ash plays no part.
+ax = plots.loadings(model)
+
+# %%
+# **Another reason to doubt.** Look at the column ``mixed``. If two components have almost the same
+# variance, their directions are arbitrary within a plane. Other wines would give other directions.
+# Ask for one component more to see it happen:
+four = PCA(5, scale=True).fit(X).loadings()
+print(four.groupby("component")["mixed"].any())
+
+# %%
+# If components are mixed, interpret the plane and not its axes, or rotate them. A varimax rotation
+# gives each component few large loadings:
+rotated = PCA(5, scale=True, rotation="varimax").fit(X).loadings()
+strong = rotated[rotated.loading.abs() > 0.5]
+print(strong[["component", "variable", "loading", "low", "high"]].round(2).to_string(index=False))
+
+# %%
+# See the wines and the variables together
+# ----------------------------------------
+# In a biplot each wine is a point and each variable an arrow. The cross at a tip spans the
+# intervals of both loadings. The three kinds of wine were not used for the PCA:
+ax = plots.biplot(model, X, classes=kind)
+
+# %%
+# **A third reason to doubt.** The scores fall into three clouds. A PCA describes them, but "one
+# PCA" may be the wrong model: see :doc:`/tutorials/when_k_means_is_right`.
+#
+# Which wines do not fit?
+# -----------------------
+# Each wine is judged by the PCA of all others. It can be far out within the components (T2), or far
+# from them (Q):
+outliers = model.outliers()
+print(outliers.verdict)
+above, below = outliers.plot()
+
+# %%
+# Ask for the reason. Wine 95 has much magnesium for so little ash:
+print(outliers.contributions(95).round(1))
+ax = plots.contributions(outliers, 95)
+
+# %%
+# One wine in 20 tables would be named by chance, so a few names are no drama. Many outliers of one
+# kind are worse, because they turn the components towards themselves and hide. Ask again with a
+# method that starts from the least outlying half:
+from subspaces.diagnostics import pca_influence, pca_outliers
+
+scaled = (X - X.mean()) / X.std()
+print(pca_outliers(scaled, 3, robust=True).verdict)
+
+# %%
+# Does it rest on a few wines?
+# ----------------------------
+# ``rests_on_`` names the most influential wine of each component, and ``influence_`` has a value
+# for each wine. Fit again without the most influential wines, and see whether the loadings stay:
+import numpy as np
+
+result = pca_influence(scaled, 3)
+ax = plots.influence(result, n_named=3)
+strongest = np.argsort(-result.influence)[:5]
+without = PCA(3, scale=True).fit(X.drop(index=strongest))
+agreement = abs((without.components_ * model.components_).sum(axis=1))
+print("cosines without the five most influential wines:", agreement.round(3))
+
+# %%
+# Cosines near 1 mean that the components do not depend on these wines.
+#
+# Use missing values as they are
+# ------------------------------
+# Hide a tenth of the values and fit again. ``impute`` fills them:
+random = np.random.default_rng(0)
+gaps = X.mask(random.random(X.shape) < 0.1)
+with_gaps = PCA(3, scale=True).fit(gaps)
+error = ((with_gaps.impute(gaps) - X) / X.std()).to_numpy()[gaps.isna()]
+by_mean = ((gaps.fillna(gaps.mean()) - X) / X.std()).to_numpy()[gaps.isna()]
+print(f"error of a filled value {np.std(error):.2f}, by the mean {np.std(by_mean):.2f}")
+
+# %%
+# What to remember
+# ----------------
+# - Scale variables that have different units.
+# - "How many components are there" and "how many predict best" are different questions.
+# - Interpret a loading only if its interval excludes 0 and its component is not mixed.
+# - Ask which samples do not fit, and whether the result rests on a few of them.
+# - If the scores fall into clouds, look for clusters.

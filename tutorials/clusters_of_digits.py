@@ -1,0 +1,186 @@
+"""
+Clusters of digits
+==================
+
+This tutorial takes 10 minutes. It clusters 901 images of handwritten digits, from loading the
+table to a page that you can mail. You know the number of groups, and want to know how good they
+are.
+
+You will see three things. Clusters of subspaces are right more often than those of K-means. The
+labels come with probabilities, and some of them are too sure. And if you let the model choose the
+number of clusters, it finds more than five, for a reason that you can look at.
+"""
+
+# %%
+# Load the table
+# --------------
+# Each sample is an image of 8 x 8 pixels, and each pixel is a variable. All pixels have the same
+# unit, so do not scale them. If your variables have different units, scale them first.
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+
+digits = load_digits(n_class=5)
+X, digit = digits.data, digits.target
+print(X.shape)
+
+figure, axes = plt.subplots(2, 8, figsize=(7, 2), layout="tight")
+for ax, image in zip(axes.flat, X, strict=False):
+    ax.imshow(image.reshape(8, 8), cmap="gray_r")
+    ax.set_axis_off()
+
+# %%
+# Why subspaces
+# -------------
+# Write a 1 thicker, longer or more slanted, and its pixels change together. The images of one digit
+# therefore lie near a subspace of a few dimensions. Another digit changes in other ways, and has
+# another subspace. All subspaces pass through the origin, because an image with half the ink is
+# still the same digit. This is what ``affine=False``, the default, means.
+#
+# How many dimensions? Nine is a common choice for images of one object. You will see below that
+# the answer hardly depends on it.
+from subspaces import PSC
+
+model = PSC(n_clusters=5, n_components=9, random_state=0).fit(X)
+print("samples per cluster:", np.bincount(model.labels_).tolist())
+
+# %%
+# Here the true digits are known, so you can count how many images are in the right cluster. The
+# model did not see them.
+from sklearn.cluster import KMeans
+
+from subspaces.metrics import matched_accuracy
+
+k_means = KMeans(5, n_init=10, random_state=0).fit(X)
+print(f"PSC     {matched_accuracy(digit, model.labels_):.2f}")
+print(f"K-means {matched_accuracy(digit, k_means.labels_):.2f}")
+
+# %%
+# K-means puts one image in ten into a wrong cluster, and PSC one in a hundred. Try other
+# dimensions, to see whether nine was luck:
+for dimension in (3, 6, 12):
+    other = PSC(5, n_components=dimension, random_state=0).fit(X)
+    print(f"dimension {dimension:2d}: {matched_accuracy(digit, other.labels_):.2f}")
+
+# %%
+# Look at a cluster
+# -----------------
+# The axes of a subspace are images too. The first axis of each cluster looks like its digit,
+# because the subspace passes through the origin. The next axes show how the digit varies: blue
+# pixels get lighter while red ones get darker.
+from subspaces import plots
+
+axes = plots.basis_images(model.subspaces_, (8, 8))
+
+# %%
+# ``plots.angles`` shows how far apart the subspaces are. Subspaces at an angle of 90 degrees share
+# nothing. Small angles mean that two digits share a direction, such as the amount of ink.
+ax = plots.angles(model)
+
+# %%
+# Would you have known without the labels?
+# ----------------------------------------
+# On your own data you have no true labels. Ask two questions instead. First, do other samples give
+# the same clusters? Split the images in half at random, cluster both halves, and compare. An
+# agreement of 1 is perfect, and 0 is chance.
+from subspaces.diagnostics import means_or_directions, stability
+
+found = stability(model, X, n_resamples=3, random_state=0)
+print(found.verdict)
+print(f"PSC {found.stability:.2f}, K-means {found.k_means:.2f}")
+
+# %%
+# Both methods are stable here, so stability alone does not tell you which one is right. The second
+# question is whether K-means finds the same clusters:
+print(means_or_directions(model, X).verdict)
+
+# %%
+# The two methods disagree on one image in ten. This is the time to look. Show the images on which
+# they differ, with the label of each method. If you can say which label is right, you have your
+# answer.
+from subspaces.metrics import matched_labels
+
+same_names = matched_labels(model.labels_, k_means.labels_)
+differ = np.flatnonzero(same_names != model.labels_)
+names = [np.bincount(digit[model.labels_ == k]).argmax() for k in range(5)]
+figure, axes = plt.subplots(2, 6, figsize=(7, 2.8), layout="tight")
+for ax, i in zip(axes.flat, differ[:: len(differ) // 12], strict=False):
+    ax.imshow(X[i].reshape(8, 8), cmap="gray_r")
+    ax.set_title(f"PSC {names[model.labels_[i]]}\nK-means {names[same_names[i]]}", fontsize=8)
+    ax.set_axis_off()
+
+# %%
+# How sure is each label?
+# -----------------------
+# ``probabilities_`` says how probable each cluster is for each image, with the image left out of
+# its own cluster. Look at the least sure ones first:
+sure = model.probabilities_.max(axis=1)
+worst = np.argsort(sure)[:6]
+figure, axes = plt.subplots(1, 6, figsize=(7, 1.6), layout="tight")
+for ax, i in zip(axes, worst, strict=True):
+    ax.imshow(X[i].reshape(8, 8), cmap="gray_r")
+    ax.set_title(f"{names[model.labels_[i]]} with {sure[i]:.2f}", fontsize=8)
+    ax.set_axis_off()
+
+# %%
+# **A reason to doubt.** The model assumes Gaussian noise, and pixels are not Gaussian. So the
+# probabilities are too close to 1. ``label_confidence`` compares halves of the samples and lowers
+# the probabilities as far as the halves disagree:
+from subspaces.diagnostics import label_confidence
+
+honest = label_confidence(model, X, random_state=0)
+print(honest.verdict)
+right = (np.array(names)[model.labels_] == digit).mean()
+lowered = honest.shrink(model.probabilities_).max(axis=1).mean()
+print(f"right {right:.3f}, mean probability {sure.mean():.3f}, lowered {lowered:.3f}")
+
+# %%
+# Let the model choose the number
+# -------------------------------
+# What if you did not know that there are five digits? Ask for the number of clusters as well. Take
+# every third image, to keep this quick:
+import warnings
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    chosen = PSC("auto", n_components="auto", affine="auto", random_state=0).fit(X[::3])
+print(chosen.selection_["verdict"])
+for each in caught:
+    print("-", each.message)
+
+# %%
+# **Another reason to doubt.** The number differs from 5, and the warning says why: pixels have
+# heavy tails. Look at what the clusters hold before you call them wrong. Each row is a cluster, and
+# each column a digit:
+table = np.zeros((chosen.n_clusters_, 5), dtype=int)
+np.add.at(table, (chosen.labels_, digit[::3]), 1)
+print(table)
+
+# %%
+# Almost every cluster holds one digit. There are several ways to write a 1, and they are clusters
+# of their own. "Five" is our number, not that of the pixels. If you know the number, pass it.
+#
+# Place new images and save the work
+# ----------------------------------
+# A fitted model assigns new samples. Fit one half and predict the other:
+half = PSC(5, n_components=9, random_state=0).fit(X[::2])
+print(f"new images: {matched_accuracy(digit[1::2], half.predict(X[1::2])):.2f} right")
+
+# %%
+# Write a page with everything, and save the model. Both work without the data:
+from pathlib import Path
+from tempfile import mkdtemp
+
+folder = Path(mkdtemp())
+model.report(X, folder / "digits.html", classes=digit)
+model.save(folder / "digits.npz")
+print(sorted(path.name for path in folder.iterdir()))
+
+# %%
+# What to remember
+# ----------------
+# - Use subspaces if samples of one group change in a few ways of their own.
+# - Check stability, and compare with K-means. If they differ, look at the samples on which they do.
+# - Probabilities assume that the clusters are right. Lower them with ``label_confidence``.
+# - A number of clusters that differs from yours can still be a good answer. Look at what the
+#   clusters hold.
