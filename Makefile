@@ -123,6 +123,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/both_codes.py
 	$(BIN)/python benchmarks/installing.py
 	$(BIN)/python benchmarks/is_real.py
+	$(BIN)/python benchmarks/outliers.py
 	$(BIN)/python benchmarks/over_commits.py
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/real.py,@echo "benchmarks/real.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/automatic.py,@echo "benchmarks/automatic.py needs SUBSPACES_DATA")

@@ -1,8 +1,10 @@
 """How long a fit of many rows takes on a GPU, beside Lloyd's K-means in the same array library.
 
-    SCIPY_ARRAY_API=1 python benchmarks/gpu.py [--quick]
+    SCIPY_ARRAY_API=1 python benchmarks/gpu.py [--quick | --brief]
 
-Writes benchmarks/results/gpu.md, with --quick to the terminal alone. Float32 data made on the
+Writes benchmarks/results/gpu.md, with --quick to the terminal alone. With --brief it prints, for
+each size, the time of one start and of the default call, how many kernels each launches, how often
+it copies and waits, and what takes longest on the host, in a few minutes. Float32 data made on the
 device; one start (of PSC: in the manner
 of k-means++ on a sample of the rows, then all rows; of K-means: random labels), at most 50 sweeps;
 both loops stop when no label moves. The time is the median over the seeds of the start, each after
@@ -12,11 +14,14 @@ their bytes at the measured rate of a copy.
 """
 
 import argparse
+import cProfile
+import pstats
 import statistics
 import sys
 import time
 import warnings
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from harness import markdown, save
@@ -31,6 +36,8 @@ SIZES = [
     (1_000_000, 2000, 15, 10, 450),
 ]
 QUICK = [(200_000, 50, 10, 5, 40), (20_000, 2000, 15, 10, 80)]
+# Functions that --brief shows, those that take longest themselves.
+MOST_SHOWN = 8
 NOISE, CAP, REPEATS, SEEDS, CHUNK = 0.1, 50, 3, 5, 1 << 18
 COLUMNS = [
     *("size", "K", "R", "PSC, ms", "all seeds", "goal", "sweeps", "CuPy, ms", "default, ms"),
@@ -137,6 +144,42 @@ def row(torch, size, speed, bandwidth):
     ]
 
 
+def brief(torch, size):
+    """Print the times of a size, and what one fit of each kind asks of the device."""
+    n, p, k, r, goal = size
+    X, _ = union(torch, n, p, k, r)
+    one = {"init": "k-means++", "n_init": 1, "max_iter": CAP}
+    print(f"{n:,} x {p}: flash-kmeans {by_flash_kmeans(torch, X, k)} ms, goal {goal} ms")
+    for name, options in (
+        ("one start, influence", {**one, "criterion": "influence"}),
+        ("one start, default criterion", one),
+        ("default", {}),
+    ):
+        model = PSC(k, n_components=r, random_state=0, **options)
+        taken, _ = timed(torch, lambda model=model: model.fit(X))
+        kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+        with torch.profiler.profile(activities=kinds) as profile:
+            model.fit(X)
+        counts = {event.key: event.count for event in profile.key_averages()}
+        asked = {
+            kind: sum(counts[key] for key in counts if key.startswith(names))
+            for kind, names in (
+                ("launches", ("cudaLaunch", "cuLaunch")),
+                ("copies", ("cudaMemcpy",)),
+                ("waits", ("cudaStreamSync", "cudaDeviceSync", "cudaEventSync")),
+            )
+        }
+        told = ", ".join(f"{count} {kind}" for kind, count in asked.items())
+        sweeps = f"{model.n_iter_} sweeps, {len(model.starts_)} starts"
+        print(f"  {name}: {taken:.0f} ms, {sweeps}, {told}", flush=True)
+        python = cProfile.Profile()
+        python.runcall(model.fit, X)
+        stats = sorted(pstats.Stats(python).stats.items(), key=lambda item: -item[1][2])
+        for (file, line, function), found in stats[:MOST_SHOWN]:
+            place = f"{Path(file).name}:{line} {function}"
+            print(f"    {1e3 * found[2]:.1f} ms in {found[1]} calls of {place}")
+
+
 def in_cupy(torch, X, model):
     """Milliseconds of the same fit of a CuPy array of the same memory; "-" without CuPy."""
     if not find_spec("cupy"):
@@ -186,6 +229,7 @@ def same_as_on_the_host(torch):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sets, to see that it runs")
+    parser.add_argument("--brief", action="store_true", help="times, launches and waits alone")
     options = parser.parse_args()
     import torch
 
@@ -193,6 +237,11 @@ def main():
         sys.exit("torch finds no GPU here, and this benchmark measures nothing else")
     warnings.simplefilter("ignore")
     with config_context(array_api_dispatch=True):
+        if options.brief:
+            for size in SIZES:
+                brief(torch, size)
+                torch.cuda.empty_cache()
+            return
         speed, bandwidth = rates(torch)
         rows = []
         for size in QUICK if options.quick else SIZES:

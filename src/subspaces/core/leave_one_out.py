@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from subspaces._types import Array
+from subspaces._types import Array, Mask
 from subspaces.core.influence import leverage
 from subspaces.core.secular import Downdate, copy_of, downdate
 from subspaces.subspace import PrincipalAxes, by_weight, centre_of, principal_axes
@@ -55,13 +55,15 @@ def left_out(
     affine: whether the PCA has a mean, refitted without the row; weights (n,): positive, None if
     all rows count one, and of a weight above one only one copy is left out; axes: the
     decomposition of the rows, from their mean if affine and times the root of their weight, if it
-    is known. It is not used if its rank is not full.
+    is known. It is not used if the rows have more than rounding beyond it.
     """
     if weights is None and len(rows) <= affine:
         nothing = np.zeros((len(rows), n_components))
         return Downdate(nothing, nothing, np.full(len(rows), np.inf))
     if axes is None or axes.rank < min(len(rows) - affine, rows.shape[1]):
-        axes = graded_axes(by_weight(centred(rows, affine, weights), weights))
+        weighted = by_weight(centred(rows, affine, weights), weights)
+        if axes is None or not _spanned(weighted, axes):
+            axes = graded_axes(weighted)
     removed = downdate(axes.coordinates, axes.eigenvalues, n_components, affine, weights)
     errors = removed.squared_error.copy()
     scores, _, spectrum = axes.split(n_components)
@@ -76,7 +78,7 @@ def left_out(
 def centred(rows: Array, affine: bool, weights: Array | None = None) -> Array:
     """Return the rows (n, p) less their mean, by their weights, if affine; otherwise unchanged."""
     rows, centre = _near_the_origin(rows, affine, weights)
-    return rows - centre
+    return np.subtract(rows, centre, out=rows if affine else None)
 
 
 def _near_the_origin(
@@ -99,7 +101,7 @@ def graded_axes(rows: Array) -> PrincipalAxes:
     Unlike `principal_axes` this keeps what lies below the rounding of the largest singular value,
     unless it is within the rounding of each row itself.
     """
-    rest, lengths = rows, np.linalg.norm(rows, axis=1)
+    rest = rows
     basis = np.zeros((rows.shape[1], 0))
     for _ in range(ROUNDS):
         if basis.shape[1] == min(rows.shape) or not rest.any():
@@ -108,12 +110,26 @@ def graded_axes(rows: Array) -> PrincipalAxes:
         bright = found.basis[:, found.eigenvalues > BRIGHT**2 * found.eigenvalues[0]]
         basis = np.linalg.qr(np.hstack([basis, bright]))[0][:, : min(rows.shape)]
         rest = _without(_without(rows, basis), basis)
-        rest[np.linalg.norm(rest, axis=1) <= LEAST_REMAINDER * lengths] = 0.0
+        rest[~_remains(rest, rows)] = 0.0
     coordinates = rows @ basis
     eigenvalues = np.einsum("ij,ij->j", coordinates, coordinates)
     order = np.argsort(-eigenvalues, kind="stable")
     order = order[eigenvalues[order] > 0.0]
     return PrincipalAxes(coordinates[:, order], eigenvalues[order], basis[:, order])
+
+
+def _spanned(rows: Array, axes: PrincipalAxes) -> bool:
+    """Whether the axes, all that were found of the rows, leave no more than rounding of any row."""
+    left = axes.coordinates / np.sqrt(axes.eigenvalues)
+    rest = _without(_without(rows.T, left), left).T
+    return not _remains(rest, rows).any()
+
+
+def _remains(rest: Array, rows: Array) -> Mask:
+    """Which rows have more left than rounding, (n,)."""
+    lengths = np.linalg.norm(rows, axis=1)
+    found: Mask = np.linalg.norm(rest, axis=1) > LEAST_REMAINDER * lengths
+    return found
 
 
 def _without(rows: Array, basis: Array) -> Array:

@@ -73,6 +73,6 @@ def n_directions(rows: Array, affine: bool, counted: int) -> int:
     of rounding is lost. It is right if there are no more directions.
     """
     most = min(len(rows) - affine, rows.shape[1])
-    if counted >= most:
+    if counted >= min(most, np.count_nonzero(np.ptp(rows, axis=0) if affine else rows.any(axis=0))):
         return counted
     return min(int(np.linalg.matrix_rank(centred(rows, affine))), most)

@@ -8,7 +8,7 @@ import numpy as np
 from subspaces._types import Array, Indices, Labels
 from subspaces.core.likelihood import Data
 from subspaces.core.partition import DEGENERATE, Partition
-from subspaces.core.rows import ClusterView, Rows
+from subspaces.core.rows import ClusterView, DenseRows, Rows, choose_rows
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import sparse_view
 from subspaces.runtime.threads import cached_property
@@ -79,7 +79,10 @@ class Problem:
 
     def subset(self, indices: Indices) -> "Problem":
         """Return the same problem for the rows at ``indices`` only."""
-        return replace(self, rows=self.rows.subset(indices))
+        rows = self.rows.subset(indices)
+        if isinstance(rows, DenseRows) and self.sparsity is None:
+            rows = choose_rows(rows.matrix, self.n_clusters)
+        return replace(self, rows=rows)
 
     def view(self, k: int, members: Indices, known: ClusterView | None = None) -> ClusterView:
         """Return the PCA, or sparse loadings, of cluster k fitted to rows ``members`` (m,).

@@ -28,6 +28,8 @@ CLEAR_Z, MUCH_MEMORY = 4.0, 0.3
 WALKING = 0.75
 # Fewer rows have no order to speak of.
 FEWEST_ROWS = 8
+# Rows that are compared with their neighbours at a time.
+BLOCK_ROWS = 64
 # A row shorter than this share of the longest has no direction. A variance over the orders below
 # this share of its first term is 0.
 LEAST_LENGTH, LEAST_VARIANCE = 1e-9, 1e-9
@@ -59,10 +61,19 @@ def likeness(rows: Array) -> float:
     variance = single / n + 2.0 * (shared - single) / (n * (n - 1)) + apart - mean**2
     if variance <= LEAST_VARIANCE * single / n:  # all orders give the same sum
         return 0.0
-    return float((np.sum(rows[:-1] * rows[1:]) - mean) / np.sqrt(variance))
+    return float((np.einsum("ij,ij->", rows[:-1], rows[1:]) - mean) / np.sqrt(variance))
 
 
 def memory(rows: Array) -> float:
     """Return how much farther the next but one is than the neighbour, as a share."""
-    near, far = (np.mean(np.sum((rows[k:] - rows[:-k]) ** 2, axis=1)) for k in (1, 2))
+    near, far = (_mean_squared_step(rows, k) for k in (1, 2))
     return float(far / near - 1.0) if near > 0.0 else 0.0
+
+
+def _mean_squared_step(rows: Array, k: int) -> float:
+    """Return the mean squared distance of rows (n, p) from the k-th after them."""
+    total, last = 0.0, len(rows) - k
+    for start in range(0, last, BLOCK_ROWS):
+        end = min(start + BLOCK_ROWS, last)
+        total += float(np.sum((rows[start + k : end + k] - rows[start:end]) ** 2))
+    return total / last

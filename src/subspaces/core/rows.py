@@ -224,7 +224,8 @@ class DenseRows(Rows):
     def spectrum(self) -> Array:
         """Positive eigenvalues of the scatter matrix of all rows, largest first, (rank,)."""
         rows = by_weight(self.matrix, self.weights)
-        return positive_eigenpairs(smaller_scatter(rows), len(rows))[0]
+        values = np.linalg.eigvalsh(smaller_scatter(rows))[::-1]
+        return values[: rank_of(values, len(rows))]
 
     @property
     def coordinates(self) -> Array:
@@ -363,7 +364,7 @@ class GramRows(Rows):
 
     def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
         """Return the PCA of rows ``members`` (m,), from their block of the inner products."""
-        block, squared = self.gram[:, members], self.squared_norms
+        block, squared = self.gram[members].T, self.squared_norms
         weights = self.weights_of(members)
         if affine:
             # <x_i - m, x_j - m> from the means of the members' inner products
@@ -435,11 +436,12 @@ def centred_rows(
 def choose_rows(matrix: Array, n_clusters: int, weights: Array | None = None) -> Rows:
     """Return `DenseRows` or `GramRows` of a matrix (n, p), whichever is cheaper to fit.
 
-    Inner products are cheaper where n < p K. Rows of low rank become `DenseRows` in as many
-    coordinates as their rank, which keeps their inner products.
+    Inner products are cheaper if n < p K, unless n exceeds MOST_MULTIPLIED and p: of so many rows
+    only a sample is searched. Rows of low rank become `DenseRows` in as many coordinates as their
+    rank, which keeps their inner products.
     """
     n, p = matrix.shape
-    if n >= p * n_clusters:
+    if n >= p * n_clusters or n > max(p, MOST_MULTIPLIED):
         return DenseRows(matrix, weights)
     known = _known_of_scatter(by_weight(matrix, weights)) if p < n else (None, None)
     rows = GramRows(matrix @ matrix.T, *known, weights)

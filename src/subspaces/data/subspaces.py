@@ -269,11 +269,11 @@ def nearest_residuals(rows: AnyArray, subspaces: Subspaces) -> Array:
     It is computed where the rows are.
     """
     xp, found = namespace(rows), []
+    # Sent once, as every transfer waits.
+    axes, centres = like(subspaces.axes, rows), like(subspaces.centres, rows)
     for k in range(len(subspaces.sizes)):
-        points = rows
-        if not subspaces.linear:
-            points = rows - like(subspaces.centres[k, ...], rows)[None, :]
-        along = points @ like(subspaces.axes[k, ...], rows)
+        points = rows if subspaces.linear else rows - centres[k, ...][None, :]
+        along = points @ axes[k, ...]
         found.append(xp.sum(points * points, axis=1) - xp.sum(along * along, axis=1))
     # One fetch for all: a device is waited for once.
     result: Array = np.maximum(to_host(xp.min(xp.stack(found), axis=0)), 0.0)

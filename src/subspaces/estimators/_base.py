@@ -233,7 +233,7 @@ class SubspaceClusterer(
             raise ParameterTypeError(name, fact, advice)
 
     def predict(self, X: Any) -> Any:
-        """Give each row to the cluster under which it scores least.
+        """Give each row to the cluster under which it scores least, or -1 to an outlier.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class SubspaceClusterer(
         Returns
         -------
         ndarray of shape (n,)
-            Cluster of each sample.
+            Cluster of each sample; -1 for an outlier, if the model was fitted with ``outliers``.
         """
         return self._new_rows(X, "predict").labels()
 
@@ -583,6 +583,11 @@ class SubspaceClusterer(
         """Return the rows, (n, p); one with holes as the point of its subspace expected of it."""
         return NewRows(self, X).placed()
 
+    @property
+    def _finds_outliers(self) -> bool:
+        """Whether samples can have the label -1."""
+        return "fit_" in vars(self) and self.fit_.bulk is not None
+
     def _bring_attributes_to(self, X: Any) -> None:
         """Move the fitted attributes to the device of X."""
         home = device_of(X) if self._reads_blocks else None
@@ -717,7 +722,7 @@ class SubspaceClusterer(
         """
         if rows is None:
             return
-        held = len(np.unique(in_main_memory(self.labels_)))
+        held = len(np.setdiff1d(in_main_memory(self.labels_), -1))
         distinct = count_distinct_rows(rows, held)
         if distinct < held:
             doubt(

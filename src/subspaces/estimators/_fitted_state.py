@@ -16,9 +16,9 @@ from subspaces.runtime.serialise import Sizes, fits
 
 # Attributes that only some models of a class have.
 OPTIONAL = {
-    "cluster_means_", "feature_names_in_", "fit_", "n_components_", "preparation_",
-    "probabilities_", "score_variance_", "selection_", "subspaces_", "within_std_",
-    "_names_handed_on",
+    "cluster_means_", "feature_names_in_", "fit_", "n_components_", "outlier_threshold_",
+    "p_values_", "preparation_", "probabilities_", "score_variance_", "selection_", "subspaces_",
+    "within_std_", "_names_handed_on",
 }  # fmt: skip
 
 

@@ -42,8 +42,15 @@ class NewRows:
     device: Any = None
 
     def labels(self) -> Any:
-        """Return the cluster under which each row scores least, (n,)."""
-        return to_device(self._labels().astype(np.int32), self.device)
+        """Return the cluster under which each row scores least, (n,), or -1 for an outlier."""
+        labels = self._labels()
+        if self.model._finds_outliers:
+            labels = np.where(self.model.fit_.outside(self.matrix), -1, labels)
+        return to_device(labels.astype(np.int32), self.device)
+
+    def p_values(self) -> Any:
+        """Return the p-value of each row as an outlier, (n,)."""
+        return to_device(self.model.fit_.p_values_of(self.matrix), self.device)
 
     def scores(self) -> Any:
         """Return the score of each row under each cluster, (n, K)."""

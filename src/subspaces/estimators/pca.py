@@ -197,7 +197,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 how = {"center": self.center, "scale": self.scale}
                 return fit_blocks(many, number, self.rotation, weights, **how, **kept)
         X = in_memory(X)
-        table = varying_table(X, center=self.center, scale=self.scale, weights=weights)
+        table = varying_table(
+            X, center=self.center, scale=self.scale, weights=weights, counting=number == "auto"
+        )
         if weights is not None and table.observed is not None:
             fact = "<sample_weight> does not work with missing values."
             raise ParameterError(

@@ -22,9 +22,10 @@ from subspaces._types import (
 from subspaces.core.array import in_main_memory
 from subspaces.core.partition import Partition
 from subspaces.data.validation import warn_of_copies
+from subspaces.estimators._new_rows import NewRows
 from subspaces.estimators._subspaces import as_list_name
 from subspaces.estimators._weighted import WeightedClusterer
-from subspaces.messages import use
+from subspaces.messages import ParameterError, use
 from subspaces.psc.doubts import warn_of_infinite_objective, warn_of_single_samples
 from subspaces.psc.fit import fit
 from subspaces.psc.result import attributes, support
@@ -111,6 +112,11 @@ class PSC(WeightedClusterer):
         Most clusters that "auto" tries; with n samples it tries no more than n // 4.
     max_components : int, default 5
         Largest dimension that "auto" tries.
+    outliers : None or float, default None
+        False discovery rate at which samples are said to belong to no cluster, such as 0.1: their
+        label is -1, and clusters are fitted without them. None: every sample is in a cluster. Where
+        the rate does not hold: "Can I believe this?", https://subspaces.readthedocs.io. Not
+        supported with ``n_variables``, missing values, weights or Dask arrays.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
@@ -124,7 +130,7 @@ class PSC(WeightedClusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n,), of 32-bit integers
-        Cluster of each sample.
+        Cluster of each sample, or -1 for an outlier.
     subspaces_ : list of Subspace
         Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_clusters_ : int
@@ -158,6 +164,13 @@ class PSC(WeightedClusterer):
         Probability of each cluster for each sample, which was left out of its own. The largest is
         that of ``labels_``. With ``n_variables`` the error alone is left out, with missing cells
         nothing is. Samples that are read in passes have none: use `predict_proba`.
+    p_values_ : ndarray of shape (n,)
+        With ``outliers``: how unusual the distance of each sample from its cluster is, the sample
+        left out. That of an outlier is the largest over the clusters.
+    outlier_threshold_ : float
+        With ``outliers``: the p-value up to which a sample is an outlier. It is the largest one
+        that the procedure of Benjamini and Hochberg rejects, or ``outliers / n`` if it rejects
+        none.
     influence_ : ndarray of shape (n,)
         Squared predictive influence of each sample under its own cluster; with ``n_variables``, on
         ``support_``. NaN for samples of weight 0.
@@ -266,6 +279,8 @@ class PSC(WeightedClusterer):
     support_: Indices
     influence_: Array
     probabilities_: Annotated[Array, "n", "K"]
+    p_values_: Annotated[Array, "n"]
+    outlier_threshold_: float
     press_: float
     noise_variance_: float
     score_variance_: float
@@ -290,6 +305,7 @@ class PSC(WeightedClusterer):
         refine: Refinement | None = None,
         max_clusters: int = 10,
         max_components: int = 5,
+        outliers: float | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -306,6 +322,7 @@ class PSC(WeightedClusterer):
         self.refine = refine
         self.max_clusters = max_clusters
         self.max_components = max_components
+        self.outliers = outliers
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -351,6 +368,30 @@ class PSC(WeightedClusterer):
         )
         if not is_told and not np.isfinite(self.objective_):
             warn_of_infinite_objective()
+
+    def p_values(self, X: Any) -> Any:
+        """How unusual the distance of each sample from its cluster is, for a model with outliers.
+
+        `predict` gives -1 to samples with a p-value up to ``outlier_threshold_``, whatever other
+        samples X has. For a false discovery rate among the samples of X, take the p-values.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples. One with missing values has the distance that is expected of it.
+
+        Returns
+        -------
+        array of shape (n,)
+            The largest p-value over the clusters.
+        """
+        check_is_fitted(self)
+        if self.fit_.bulk is None:
+            fact = "The model has no p-values, because it was fitted without <outliers>."
+            raise ParameterError("outliers", fact, use("outliers", 0.1))
+        rows = self._new_rows(X, "p_values")
+        assert isinstance(rows, NewRows)  # a model with outliers reads no blocks
+        return rows.p_values()
 
     def get_variables(self, cluster: int, by: VariableList | None = None) -> NDArray[Any]:
         """Variables of a cluster, the strongest first: what sets it apart, or what varies in it.

@@ -128,7 +128,8 @@ def _fit_of_sample(
     random = np.random.default_rng(kept.get("seed", 0))
     drawn = np.sort(random.choice(n, m, replace=False))
     own = None if weights is None else weights[drawn]
-    table = varying_table(blocks.sample(drawn), center=center, scale=scale, weights=own)
+    rows = blocks.sample(drawn)
+    table = varying_table(rows, center=center, scale=scale, weights=own, counting=True)
     return fit(table, "auto", **kept | {"sample_names": None})
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces._types import Array, Axes, Data, FoundNoise, Indices, Mask, NoiseKind, Seed
-from subspaces.data.validation import row_names, warn_of_copies
+from subspaces.data.validation import row_names
 from subspaces.messages import Verdict, shown
-from subspaces.pca.components import KINDS_OF_NOISE, Components
+from subspaces.pca.components import KINDS_OF_NOISE, Components, squares_times
 from subspaces.pca.leave_one_cell_out import cell_errors
 from subspaces.pca.missing import warn_of_low_values
 from subspaces.pca.table import VaryingTable, varying_table
@@ -213,11 +213,10 @@ def pca_components(
     >>> found.verdict
     '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
     """
-    table = varying_table(X, center=center, scale=scale)
     method = as_choice(method, "method", KINDS_OF_NOISE)
     random = as_generator(random_state)
     with collect_warnings() as doubts:
-        warn_of_copies(table.rows, of_components=True)
+        table = varying_table(X, center=center, scale=scale, counting=True)
         most = table.checked_maximum(max_components)
         found, axes = table.components(most, method)
         if table.cells is not None:
@@ -244,7 +243,7 @@ def choice_of(
     predictive = int(np.argmin(loco))
     explained = axes.eigenvalues / max(axes.eigenvalues.sum(), 1e-300)
     explained = explained[: len(found.ratio) or found.count]
-    energies = axes.basis**2 @ axes.eigenvalues
+    energies = squares_times(axes.basis, axes.eigenvalues)
     loudest = "", 0.0
     if energies.any():
         share = float(energies.max() / energies.sum())

@@ -17,7 +17,7 @@ d_j         variances     (p,)       of the noise in the columns
 ==========  ============  =========  ==============================================================
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, get_args
@@ -71,8 +71,11 @@ CANDIDATES = 20
 MANY_ROWS, FAINT = 4, 1e-6
 # Residuals that tell the kurtosis: of more cells every so many rows are read.
 ENOUGH_CELLS = 1 << 22
-# Residuals that are formed at a time (2 MB).
-BLOCK_CELLS = 1 << 18
+# Numbers that are formed at a time (half a megabyte), of at least so many rows or columns: fewer
+# would take longer to call for than to compute.
+BLOCK_CELLS, FEWEST_LINES = 1 << 16, 32
+# The squares of eigenvalues between this and its inverse are within range.
+SMALL = 1e-50
 # The most axes that are tried at first, and eigenvalues beyond them that show how a spectrum falls.
 MOST_AXES, BEYOND = 12, 5
 
@@ -107,30 +110,55 @@ class Components:
     leading: bool = True
 
 
-def all_axes(rows: Array) -> PrincipalAxes:
+def all_axes(rows: Array, *, overwrite: bool = False) -> PrincipalAxes:
     """All principal axes of the rows (n, p).
 
     From the eigenvectors of the smaller scatter if one side is much longer than the other; by
     `graded_axes` if some eigenvalue is so faint that it would have fewer than ten digits.
+
+    overwrite: whether the rows may be lost, so that no more memory is needed.
     """
     n, p = rows.shape
-    if n > MANY_ROWS * p:
-        values, vectors = np.linalg.eigh(rows.T @ rows)
-        basis = np.ascontiguousarray(vectors[:, ::-1])
-        found = PrincipalAxes(rows @ basis, values[::-1].copy(), basis)
-    elif p > MANY_ROWS * n:
-        values, vectors = np.linalg.eigh(rows @ rows.T)
-        # Rows around their mean span one direction less than there are rows.
-        some = values > p * np.finfo(float).eps * values[-1]
-        roots = np.sqrt(values[some][::-1])
-        left = vectors[:, some][:, ::-1]
-        found = PrincipalAxes(left * roots, roots**2, rows.T @ (left / roots))
-    else:
+    if max(n, p) <= MANY_ROWS * min(n, p):
         found = principal_axes(rows)
-    is_full = found.rank >= min(n - 1, p) > 0
-    if is_full and found.eigenvalues[-1] > FAINT * found.eigenvalues[0]:
-        return found
-    return graded_axes(rows)
+        return found if _has_digits(found.eigenvalues, n, p) else graded_axes(rows)
+    values, vectors = np.linalg.eigh(rows.T @ rows if n > p else rows @ rows.T)
+    # Rows around their mean span one direction less than there are rows.
+    some = values > (0.0 if n > p else p * np.finfo(float).eps) * values[-1:]
+    values, vectors = values[some][::-1], np.ascontiguousarray(vectors[:, some][:, ::-1])
+    if not _has_digits(values, n, p):
+        return graded_axes(rows)
+    rows = rows if overwrite else rows.copy()
+    if n > p:
+        for block in slices(n, p):
+            rows[block] = rows[block] @ vectors
+        return PrincipalAxes(rows, values, vectors)
+    roots = np.sqrt(values)
+    basis, turn = rows[: len(values)], (vectors / roots).T
+    for block in slices(p, n):
+        basis[:, block] = turn @ rows[:, block]
+    return PrincipalAxes(vectors * roots, values, basis.T)
+
+
+def _has_digits(eigenvalues: Array, n: int, p: int) -> bool:
+    """Whether the axes of n rows of p columns are all there, with ten digits of eigenvalues."""
+    is_full = len(eigenvalues) >= min(n - 1, p) > 0
+    return is_full and bool(eigenvalues[-1] > FAINT * eigenvalues[0])
+
+
+def slices(count: int, width: int) -> Iterator[slice]:
+    """Yield slices of ``count`` lines of this width, of about `BLOCK_CELLS` numbers each."""
+    step = max(BLOCK_CELLS // max(width, 1), FEWEST_LINES)
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
+def squares_times(matrix: Array, weights: Array) -> Array:
+    """Return ``matrix**2 @ weights`` of (m, l) and (l,) or (l, k), with little memory."""
+    found = np.empty((len(matrix), *weights.shape[1:]))
+    for block in slices(*matrix.shape):
+        found[block] = matrix[block] ** 2 @ weights
+    return found
 
 
 def most_axes(n_samples: int, n_columns: int, *, center: bool) -> int:
@@ -178,6 +206,8 @@ def _near_one(axes: PrincipalAxes) -> PrincipalAxes:
 
     They are scaled by a power of two, which is exact.
     """
+    if SMALL < axes.eigenvalues[0] < 1.0 / SMALL:
+        return axes
     unit = 2.0 ** np.floor(0.5 * np.log2(axes.eigenvalues[0]))
     return PrincipalAxes(axes.coordinates / unit, axes.eigenvalues / unit / unit, axes.basis)
 
@@ -187,9 +217,10 @@ def free_axes(axes: PrincipalAxes, freedom: int) -> PrincipalAxes:
 
     They are the last ones, if there are more rows than columns.
     """
-    values, squared = axes.eigenvalues, axes.basis**2
+    values = axes.eigenvalues
     if len(axes.basis) >= freedom:
         return axes
+    squared = axes.basis**2
     independent = squared.T @ (squared @ values)
     faint = values < BOUND * np.minimum(np.median(values), independent)
     kept = int(np.flatnonzero(~faint)[-1]) + 1
@@ -351,10 +382,12 @@ def _split_columns(axes: PrincipalAxes, r: int, freedom: int) -> tuple[Array, Ar
 
     Directions that the columns do not have count as explained.
     """
-    squared = axes.basis**2
-    bound = _directions(axes, freedom) < len(axes.basis)
-    explained = 1.0 - squared[:, r:].sum(axis=1) if bound else squared[:, :r].sum(axis=1)
-    return squared[:, r:] @ axes.eigenvalues[r:], explained
+    weights = np.stack([axes.eigenvalues, np.ones(axes.rank)], axis=1)
+    weights[:r, 0] = weights[r:, 1] = 0.0
+    left, explained = squares_times(axes.basis, weights).T
+    if _directions(axes, freedom) < len(axes.basis):
+        explained = 1.0 - squares_times(axes.basis, 1.0 - weights[:, 1])
+    return left, explained
 
 
 def _might_be(values: Array, edge: Callable[[int], NoiseEdge], count: int) -> int:
@@ -415,8 +448,7 @@ def column_kurtosis(axes: PrincipalAxes, r: int) -> Array:
     n, p = len(axes.coordinates), len(axes.basis)
     rows = axes.coordinates[:: -(-n * p // ENOUGH_CELLS), r:]
     means, fourth = np.zeros(p), np.zeros(p)
-    step = max(BLOCK_CELLS // len(rows), 1)
-    for some in (slice(start, start + step) for start in range(0, p, step)):
+    for some in slices(p, len(rows)):
         squared = rows @ axes.basis[some, r:].T
         squared *= squared
         means[some] = squared.mean(axis=0)

@@ -21,7 +21,6 @@ from scipy import linalg
 from subspaces._types import Array, Auto, Indices, Mask, Rotation
 from subspaces.core import incomplete
 from subspaces.core.incomplete import VARIANCE_FLOOR, Gaussian, IncompleteMixture
-from subspaces.data.validation import warn_of_copies
 from subspaces.messages import Advice, ChoiceWarning, DataWarning, ParameterError, use
 from subspaces.pca.choice import PCAComponents, choice_of
 from subspaces.pca.components import Components
@@ -120,11 +119,14 @@ class PCAFit:
         """The samples as they were decomposed; with missing cells as they were filled."""
         axes = self.all_axes
         varies = np.any(axes.basis != 0.0, axis=1)
-        rows = axes.coordinates @ axes.basis[varies].T
+        if not varies.all():
+            axes = replace(axes, basis=axes.basis[varies])
+        filled = None if self.observed is None else axes.coordinates @ axes.basis.T
         names = range(self.n_samples) if self.sample_names is None else self.sample_names
         return VaryingTable(
-            rows, varies, self.center, self.mean, self.scale, [str(name) for name in names],
-            self.observed, np.array(self.variables)[varies].tolist(), self.weights,
+            axes, filled, varies, self.center, self.mean, self.scale,
+            [str(name) for name in names], self.observed,
+            np.array(self.variables)[varies].tolist(), self.weights,
         )  # fmt: skip
 
     @property
@@ -152,24 +154,23 @@ class PCAFit:
         if self.sampled is not None:
             choice: PCAComponents = self.sampled.choice
             return choice
-        table, axes = self.table, self.all_axes
-        varying = PrincipalAxes(axes.coordinates, axes.eigenvalues, axes.basis[table.varies])
-        found = self.found
+        table, found = self.table, self.found
+        axes = table.axes
         if found is None:
-            found, varying = table.components(None, "auto", varying)
+            found, axes = table.components(None, "auto")
         random = np.random.default_rng(self.seed)
-        return choice_of(table, found, varying, random, self.sample_names)
+        return choice_of(table, found, axes, random, self.sample_names)
 
     @cached_property
     def influence(self) -> PCAInfluence:
         """Which samples the axes rest on."""
-        if self.observed is None:
+        table = self.table
+        if table.filled is None:
             return influence_of(
                 self.all_axes, self.n_components, self.mean, self.sample_names,
                 center=self.center, weights=self.weights,
             )  # fmt: skip
-        table = self.table
-        held = np.where(table.observed == 0, np.nan, table.rows)
+        held = np.where(table.observed == 0, np.nan, table.filled)
         return incomplete_influence(held, self.n_components, self.sample_names, center=self.center)
 
     def members(self, level: float, *, robust: bool) -> Members:
@@ -280,11 +281,10 @@ def fit(
 
     kept: names, precision and seed, which the fit holds for its methods.
     """
-    n, p = len(table.rows), len(table.varies)
+    n, p = len(table.axes.coordinates), len(table.varies)
     total = float(n if table.weights is None else table.weights.sum())
     found = None
     if isinstance(n_components, str):
-        warn_of_copies(table.rows, of_components=True)
         found, axes = table.components(None, "auto")
     else:
         axes = table.axes

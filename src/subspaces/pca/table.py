@@ -7,7 +7,13 @@ import numpy as np
 from subspaces._types import Array, Data, Indices, Mask, NoiseKind
 from subspaces.core.incomplete import Cells
 from subspaces.core.leave_one_out import centred
-from subspaces.data.validation import as_table_to_fit, check_squares, has_holes, row_names
+from subspaces.data.validation import (
+    as_table_to_fit,
+    check_squares,
+    has_holes,
+    row_names,
+    warn_of_copies,
+)
 from subspaces.pca.components import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,
@@ -31,14 +37,17 @@ MOST_REPEATED = 1 << 24
 class VaryingTable:
     """A table without the variables that do not vary, from its mean and scaled if asked.
 
-    rows (n, q): the values, with means in the holes; varies (p,): which of all variables these are;
-    center: whether the mean was subtracted; mean (p,): what was, zeros if nothing; scale (p,): by
-    what variables were then divided, 1 for those that do not vary, or None; names (n,): of the
-    samples; observed (n, q): 1 where a cell was observed, or None where all were; variables (q,):
-    names of the variables that vary; weights (n,): how often each sample counts, None for once.
+    axes: all axes of the values, with means in the holes; eigenvalues are those of the weights;
+    filled (n, q): these values, None if none are missing: then the axes alone hold them; varies
+    (p,): which of all variables these are; center: whether the mean was subtracted; mean (p,): what
+    was, zeros if nothing; scale (p,): by what variables were then divided, 1 for those that do not
+    vary, or None; names (n,): of the samples; observed (n, q): 1 where a cell was observed, or None
+    where all were; variables (q,): names of the variables that vary; weights (n,): how often each
+    sample counts, None for once.
     """
 
-    rows: Array
+    axes: PrincipalAxes
+    filled: Array | None
     varies: Mask
     center: bool
     mean: Array
@@ -51,12 +60,14 @@ class VaryingTable:
     @property
     def cells(self) -> Cells | None:
         """The observed cells, where some are missing."""
-        return None if self.observed is None else Cells(self.rows * self.observed, self.observed)
+        if self.filled is None or self.observed is None:
+            return None
+        return Cells(self.filled * self.observed, self.observed)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of samples that count, and of variables that vary."""
-        n, q = self.rows.shape
+        n, q = len(self.axes.coordinates), len(self.axes.basis)
         if self.weights is None:
             return n, q
         return int(np.count_nonzero(self.weights)) if self.copies is None else len(self.copies), q
@@ -66,27 +77,23 @@ class VaryingTable:
         """The largest number of axes beside which enough is left to tell the noise from."""
         return most_axes(*self.shape, center=self.center)
 
-    def components(
-        self, most: int | None, noise: NoiseKind, axes: PrincipalAxes | None = None
-    ) -> tuple[Components, PrincipalAxes]:
+    def components(self, most: int | None, noise: NoiseKind) -> tuple[Components, PrincipalAxes]:
         """Return how many axes are components, by `count_components`, and all axes.
 
         Those of a table with holes are the axes of the table that the components filled. By default
         half of the directions are looked at. If all of these are components, and the others few,
-        all are. axes: of the rows, if they are known.
+        all are.
         """
-        found, axes = self._counted(most, noise, axes)
+        found, axes = self._counted(most, noise)
         if most is None and 0 < len(found.ratio) == found.count < self.most_axes <= MOST_AXES:
-            return self._counted(self.most_axes, noise, axes)
+            return self._counted(self.most_axes, noise)
         return found, axes
 
-    def _counted(
-        self, most: int | None, noise: NoiseKind, axes: PrincipalAxes | None
-    ) -> tuple[Components, PrincipalAxes]:
+    def _counted(self, most: int | None, noise: NoiseKind) -> tuple[Components, PrincipalAxes]:
         if self.cells is not None and not self.is_too_small:
             found, filled = count_through_holes(self.cells, self.center, most, noise)
             return found, all_axes(centred(filled, self.center))
-        axes = self.axes if axes is None else axes
+        axes = self.axes
         if self.is_too_small and axes.rank:
             return too_small(axes), axes
         counted = self.weighted(axes)
@@ -103,14 +110,6 @@ class VaryingTable:
         """Whether there are too few samples or variables to tell a component from noise."""
         n, q = self.shape
         return n < FEWEST_ROWS or q < FEWEST_COLUMNS
-
-    @property
-    def axes(self) -> PrincipalAxes:
-        """All axes of the rows, with means in the holes; eigenvalues are those of the weights."""
-        if self.weights is None:
-            return all_axes(self.rows)
-        axes = all_axes(np.sqrt(self.weights)[:, None] * self.rows)
-        return PrincipalAxes(self.rows @ axes.basis, axes.eigenvalues, axes.basis)
 
     @property
     def copies(self) -> Indices | None:
@@ -146,9 +145,13 @@ class VaryingTable:
 
 
 def varying_table(
-    X: Data, *, center: bool, scale: bool, weights: Array | None = None
+    X: Data, *, center: bool, scale: bool, weights: Array | None = None, counting: bool = False
 ) -> VaryingTable:
-    """Return X as a `VaryingTable`; weights (n,): how often each sample counts."""
+    """Return X as a `VaryingTable`.
+
+    weights (n,): how often each sample counts; counting: whether components are to be counted, so
+    that copies of samples are warned of.
+    """
     matrix = as_table_to_fit(X)
     check_squares(matrix)
     center, scale = as_flag(center, "center"), as_flag(scale, "scale")
@@ -164,12 +167,22 @@ def varying_table(
         spread = np.ones(len(varies))
         spread[varies] = _standard_deviations(rows, observed, varies, weights)
         spread[spread == 0.0] = 1.0  # equal values around an origin that is not their mean
-        rows = rows / spread[varies]
+        rows /= spread[varies]
+    if counting:
+        warn_of_copies(rows, of_components=True)
     if observed is not None:
         observed = observed[:, varies]
     columns = getattr(X, "columns", [f"x{j}" for j in range(len(varies))])
     variables = [str(name) for name, kept in zip(columns, varies, strict=True) if kept]
-    return VaryingTable(rows, varies, center, mean, spread, names, observed, variables, weights)
+    filled = None if observed is None else rows.copy()
+    if weights is None:
+        axes = all_axes(rows, overwrite=True)
+    else:
+        axes = all_axes(np.sqrt(weights)[:, None] * rows, overwrite=True)
+        axes = replace(axes, coordinates=rows @ axes.basis)
+    return VaryingTable(
+        axes, filled, varies, center, mean, spread, names, observed, variables, weights
+    )
 
 
 def _around(matrix: Array, mean: Array, weights: Array) -> Array:

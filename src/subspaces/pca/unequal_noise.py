@@ -20,13 +20,14 @@ import numpy as np
 
 from subspaces._types import Array, FoundNoise
 from subspaces.pca.components import (
-    ENOUGH_CELLS,
     LEAST_UNEXPLAINED,
     QUARTILES,
     Components,
     all_axes,
     count_components,
     free_axes,
+    slices,
+    squares_times,
 )
 from subspaces.subspace import PrincipalAxes
 
@@ -35,6 +36,9 @@ ROUNDS = 3
 # Cells of a larger kurtosis, divided by the noise of their row and column, have heavy tails
 # themselves. Then unequal rows are no sign of unequal noise.
 GAUSSIAN_KURTOSIS = 3.8
+# Residuals that tell the kurtosis, to 0.01. Of a larger table every so many rows or columns are
+# read, of the longer side.
+ENOUGH_CELLS = 1 << 17
 # The variance of the quartiles' spread in Gaussian values, over that of the standard deviation.
 LOSS_OF_QUARTILES = 2.72
 # The components are held by as many leading axes if these hold this share of each.
@@ -65,9 +69,13 @@ def noise_factors(axes: PrincipalAxes, r: int, freedom: int, kurtosis: float = 3
     ridge = float(np.median(values[r:]))
     shares = 1.0 - 1.0 / (axes.eigenvalues / ridge + 1.0)
 
-    def energies(squared: Array, length: float) -> Array:
-        left = np.maximum(length - squared[:, :r].sum(axis=1), LEAST_UNEXPLAINED)
-        q = np.clip(squared[:, r:] @ shares[r:] / left, 1e-12, 1.0 - 1e-4)
+    beyond = np.arange(axes.rank) >= r
+    weights = np.stack([np.where(beyond, shares, 0.0), 1.0 - beyond], axis=1)
+
+    def energies(axes_of: Array, length: float, units: Array | float) -> Array:
+        kept, lost = squares_times(axes_of, weights / units).T
+        left = np.maximum(length - lost, LEAST_UNEXPLAINED)
+        q = np.clip(kept / left, 1e-12, 1.0 - 1e-4)
         return q / (1.0 - q)
 
     def by_chance(directions: int) -> float:
@@ -76,8 +84,8 @@ def noise_factors(axes: PrincipalAxes, r: int, freedom: int, kurtosis: float = 3
         kept = weights[r:]
         return (kurtosis - 1.0) * float(np.sum(kept**2) / np.sum(kept) ** 2)
 
-    samples = energies(axes.coordinates**2 / axes.eigenvalues, freedom / n)
-    return NoiseFactors(samples, energies(axes.basis**2, 1.0), by_chance(p), by_chance(n))
+    samples = energies(axes.coordinates, freedom / n, axes.eigenvalues[:, None])
+    return NoiseFactors(samples, energies(axes.basis, 1.0, 1.0), by_chance(p), by_chance(n))
 
 
 def count_in_equal_noise(
@@ -104,7 +112,8 @@ def count_in_equal_noise(
             variables = _beyond_chance(relative, noise.of_variable, by_quartiles=False)
         if tails > GAUSSIAN_KURTOSIS or np.ptp(samples) == np.ptp(variables) == 0.0:
             return found
-        evened = all_axes(_divided(axes, samples, variables, center=center))
+        evened = axes  # lets go of those of the last round
+        evened = all_axes(_divided(axes, samples, variables, center=center), overwrite=True)
         seen = count_components(evened, most, center=center)
         if seen.count == r:
             break
@@ -138,17 +147,25 @@ def _divided(axes: PrincipalAxes, samples: Array, variables: Array, *, center: b
     A mean of the rows, times ``x_i^-1/2``, is taken out again: it had the noise of all samples.
     """
     each = 1.0 / np.sqrt(samples)
-    divided = (each[:, None] * axes.coordinates) @ (axes.basis / np.sqrt(variables)[:, None]).T
-    if center:
-        each /= np.linalg.norm(each)
-        divided -= np.outer(each, each @ divided)
+    weights = each / np.linalg.norm(each)
+    mean = (weights * each) @ axes.coordinates if center else np.zeros(axes.rank)
+    divided = np.empty((len(each), len(variables)))
+    for block in slices(*divided.shape):
+        scores = each[block, None] * axes.coordinates[block] - np.outer(weights[block], mean)
+        divided[block] = scores @ axes.basis.T
+    divided /= np.sqrt(variables)
     return divided
 
 
 def _kurtosis_of_cells(axes: PrincipalAxes, r: int) -> float:
     """Return the kurtosis of what r axes leave, each row and column divided by its spread."""
-    step = -(-len(axes.coordinates) * len(axes.basis) // ENOUGH_CELLS)
-    cells = axes.coordinates[::step, r:] @ axes.basis[:, r:].T
+    rows, columns = axes.coordinates[:, r:], axes.basis[:, r:]
+    step = -(-len(rows) * len(columns) // ENOUGH_CELLS)
+    if len(rows) > len(columns):
+        rows = rows[::step]
+    else:
+        columns = columns[::step]
+    cells = rows @ columns.T
     cells *= cells
     for _ in range(ROUNDS):
         cells /= cells.mean(axis=1, keepdims=True)

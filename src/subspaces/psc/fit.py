@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from subspaces._types import Array
+from subspaces._types import Array, Mask
 from subspaces.core.array import is_dask, is_foreign
 from subspaces.core.dimensions import check_enough, dimensions_of
 from subspaces.core.partition import assign
@@ -18,9 +18,10 @@ from subspaces.psc.choice import choose
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.doubts import warn_of_level, warn_of_units
 from subspaces.psc.incomplete import filled_in, fit_incomplete
+from subspaces.psc.outliers import find_outliers, warn_of_outliers
 from subspaces.psc.probabilities import probabilities_of
 from subspaces.psc.result import Fit, with_means
-from subspaces.psc.settings import Settings, check
+from subspaces.psc.settings import Settings, check, no_outliers, numbers_of
 from subspaces.runtime.threads import one_blas_thread
 
 # In a matrix of up to so many numbers threads of BLAS wait for each other longer than they work.
@@ -45,13 +46,17 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
     if settings.n_variables is None:  # of sparse loadings some variables are louder
         warn_of_units(X)
     with one_blas_thread() if X.size <= SMALL or has_holes(X) else nullcontext():
+        if settings.outliers is not None:
+            return with_means(X, _fit_without_outliers(X, settings))
         return with_means(X, _fit_weighted(X, weights, settings))
 
 
 def _check_takes_weights(X: Array | SurveyedBlocks, settings: Settings) -> None:
     """Raise ParameterError if a fit cannot weight its samples."""
     reason = None
-    if settings.left_open:
+    if settings.outliers is not None:
+        reason = "<outliers>"
+    elif settings.left_open:
         reason = f"<{settings.left_open[0]}='auto'>"
     elif isinstance(X, SurveyedBlocks):
         array = X.blocks.array
@@ -80,6 +85,12 @@ def _fit_weighted(X: Array, weights: Array | None, settings: Settings) -> Fit:
     if not isinstance(settings.init, str) and not callable(settings.init):
         settings = replace(settings, init=np.asarray(settings.init)[kept])
     found = _fit_matrix(X[kept], settings, weights[kept])
+    found = _with_others(X, found, kept)
+    return replace(found, weights=weights)
+
+
+def _with_others(X: Array, found: Fit, kept: Mask) -> Fit:
+    """Return the fit of the kept ones of the rows (n, p) with the others, as new rows."""
     labels = np.empty(len(X), dtype=found.labels.dtype)
     labels[kept], labels[~kept] = found.labels, assign(found.scores(X[~kept]))
     influence = probabilities = None
@@ -90,8 +101,36 @@ def _fit_weighted(X: Array, weights: Array | None, settings: Settings) -> Fit:
         probabilities = np.empty((len(X), len(found.subspaces)))
         probabilities[kept] = found.probabilities
         probabilities[~kept] = probabilities_of(X[~kept], found, labels[~kept])
-    found = replace(found, influence=influence, probabilities=probabilities)
-    return replace(found, labels=labels, weights=weights)
+    return replace(found, labels=labels, influence=influence, probabilities=probabilities)
+
+
+def _fit_without_outliers(X: Array, settings: Settings) -> Fit:
+    """Return the fit of the rows in clusters; the others have the label -1.
+
+    Numbers that are left open are chosen from all rows, and again from those in clusters. If these
+    give others, the outliers are found anew.
+    """
+    if has_holes(X):
+        raise no_outliers("missing values")
+    chosen, selection = settings, None
+    if settings.left_open:
+        chosen, selection = choose(X, settings)
+
+    def fit_some(kept: Mask, settings: Settings) -> Fit:
+        return _fit_given(X[kept], settings, None)
+
+    found = find_outliers(X, chosen, fit_some)
+    if settings.left_open and not found.kept.all():
+        again, selection = choose(X[found.kept], settings)
+        if numbers_of(again) != numbers_of(chosen):
+            found = find_outliers(X, replace(again, init=settings.init), fit_some)
+    warn_of_outliers(found)
+    if settings.left_open:
+        warn_of_choice(replace(found.fit, selection=selection), X[found.kept], settings)
+    fit = _with_others(X, found.fit, found.kept)
+    labels = np.where(found.kept, fit.labels, -1)
+    p_values, bulk = found.p_values, found.bulk
+    return replace(fit, labels=labels, selection=selection, p_values=p_values, bulk=bulk)
 
 
 def _fit_matrix(X: Array, settings: Settings, weights: Array | None) -> Fit:

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from subspaces._types import Array, Counts, FittedLabels, Indices, Labels
+from subspaces._types import Array, Counts, FittedLabels, Indices, Labels, Mask
 from subspaces.core import incomplete, influence
 from subspaces.core.array import in_main_memory
+from subspaces.core.bulk import Bulk
 from subspaces.core.contrast import means_and_spread
 from subspaces.core.criteria import CRITERIA, ClusterStats, ScoreInputs
 from subspaces.core.incomplete import NOTHING, IncompleteMixture, as_gaussian
@@ -81,8 +82,8 @@ class Fit:
     p): numbers of observed cells if some are missing; n_variables: of a loading, None for all;
     left_out_noise, directions: s2 and D of `probabilities.py`. Further, as far as they were
     measured: noise_variance and score_variance, influence (n,) and press, means (K, p) and
-    within_std (p,) of the clusters, probabilities (n, K) of the samples left out, and the table of
-    what was chosen.
+    within_std (p,) of the clusters, probabilities (n, K) of the samples left out, the table of what
+    was chosen, and the p-values (n,) of the samples as outliers, with the bulk they come from.
     """
 
     labels: Annotated[FittedLabels, "n"]
@@ -109,6 +110,8 @@ class Fit:
     directions: int | None = None
     probabilities: Annotated[Array, "n", "K"] | None = None
     weights: Annotated[Array, "n"] | None = None
+    p_values: Annotated[Array, "n"] | None = None
+    bulk: Bulk | None = None
 
     @cached_property
     def dimensions(self) -> Counts:
@@ -154,6 +157,20 @@ class Fit:
         if self.criterion == "union_influence":
             return self._union_influence(X)
         return np.column_stack([far for _, far in self._places(X)])
+
+    def p_values_of(self, X: Array) -> Array:
+        """Return the p-values (n,) of new rows as outliers, with the residuals expected of holes.
+
+        The fit has a ``bulk``.
+        """
+        assert self.bulk is not None
+        return self.bulk.p_values(np.column_stack([far for _, far in self._places(X)]))
+
+    def outside(self, X: Array) -> Mask:
+        """Return which new rows (n,) are in no cluster."""
+        if self.bulk is None:
+            return np.zeros(len(X), dtype=bool)
+        return self.p_values_of(X) <= self.bulk.threshold
 
     def pass_over(self, blocks: Blocks) -> Pass:
         """Return the plan by which rows in blocks are scored."""
@@ -228,6 +245,8 @@ def attributes(fit: Fit) -> dict[str, Any]:
         "missing_share_": fit.missing_share or None,
         "selection_": fit.selection,
         "probabilities_": fit.probabilities,
+        "p_values_": fit.p_values,
+        "outlier_threshold_": None if fit.bulk is None else fit.bulk.threshold,
         "_observed": fit.observed,
     }
     if fit.course is not None:

@@ -30,7 +30,7 @@ from subspaces.messages import (
     use,
 )
 from subspaces.progress import Tell, silence
-from subspaces.runtime.parameters import as_choice, as_count, as_flag
+from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import doubt
 
 # Parameters that may be "auto".
@@ -58,6 +58,7 @@ class Settings:
     refine: Refinement | None = None
     max_clusters: int = 10
     max_components: int = 5
+    outliers: float | None = None
     random_state: Seed = None
     n_jobs: int | None = None
     measures: bool = True
@@ -80,6 +81,7 @@ class Settings:
             "n_variables": self.n_variables is not None,
             "refine": self.refine is not None,
             "criterion": self.criterion not in in_passes,
+            "outliers": self.outliers is not None,
         }
         return next((f"{name}={getattr(self, name)!r}" for name in beyond if beyond[name]), None)
 
@@ -91,6 +93,11 @@ class Settings:
         """
         by_default = self.criterion in ("auto", default_criterion(self, problem))
         return by_default and not problem.of_means
+
+
+def numbers_of(settings: Settings) -> list[Any]:
+    """Return the parameters that can be "auto", as they are given or chosen."""
+    return [getattr(settings, name) for name in OPEN]
 
 
 def is_auto(value: Any) -> bool:
@@ -118,8 +125,19 @@ def check(settings: Settings) -> None:
         as_count(settings.max_components, "max_components", low=1)
     if settings.refine is not None:
         as_choice(settings.refine, "refine", get_args(Refinement))
-    if settings.n_variables is None:
-        return
+    if settings.outliers is not None:
+        level = as_real(settings.outliers, "outliers")
+        if not 0.0 < level < 1.0:
+            fact = "<outliers={value}> is not between 0 and 1."
+            raise ParameterError("outliers", fact, use("outliers", 0.1), value=level)
+    if settings.n_variables is not None:
+        _check_sparse(settings)
+
+
+def _check_sparse(settings: Settings) -> None:
+    """Raise ValueError for a parameter that does not go with ``n_variables``."""
+    if settings.outliers is not None:
+        raise no_outliers("<n_variables>")
     if is_auto(settings.affine):
         fact = "<affine='auto'> does not work with <n_variables>."
         others = use("affine", True), use("affine", False)
@@ -133,6 +151,12 @@ def check(settings: Settings) -> None:
         fact = "<criterion={value!r}> does not work with <n_variables>."
         advice = Advice(f"choose from {', '.join(for_sparse)}", "criterion")
         raise ParameterError("criterion", fact, advice, value=settings.criterion)
+
+
+def no_outliers(reason: str) -> ParameterError:
+    """Return the error of a fit that cannot name outliers; reason: what they do not go with."""
+    fact = f"<outliers> does not work with {reason}."
+    return ParameterError("outliers", fact, Advice("leave it out", "outliers"))
 
 
 def pose(
