@@ -6,6 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from subspaces import PSC, diagnostics, plots
+from subspaces.app.report._figures import between_clusters
+from subspaces.app.report._findings import gather
 from subspaces.core.partition import Partition
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, GramRows
@@ -15,10 +17,15 @@ from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import _markers
 from subspaces.diagnostics._composition import common_shift
 from subspaces.diagnostics._rank_test import rank_test
+from subspaces.facts import facts_of, samples_of
+from subspaces.messages import ParameterError
 from subspaces.metrics import matched_accuracy, matched_labels
 from subspaces.psc.one_group import null_p_values, separation
+from subspaces.report import render
 from subspaces.rivals.sparse_kmeans import between_squares, cluster_means
 from subspaces.rivals.subspace_error import mean_squared_distance
+from subspaces.scverse import psc
+from subspaces.selection import select_n_clusters
 from subspaces.starts.judges import leaving
 from subspaces.starts.landmarks import extend
 from subspaces.starts.spectral import match_dimensions
@@ -137,3 +144,107 @@ def test_the_plot_of_influence_leaves_samples_in_no_cluster_out():
     ax = plots.influence(model)
     assert sum(len(drawn.get_offsets()) for drawn in ax.collections) == KEPT.sum()
     assert "-1" not in [text.get_text() for text in ax.get_xticklabels()]
+
+
+# A model that has outliers: everything that reads its labels.
+
+FAR = np.vstack([X, 5.0 * generic(4, X.shape[1])])
+NUMBERS = {"n_components": [2, 1, 2], "random_state": 0}
+MODEL = PSC(3, outliers=0.1, **NUMBERS).fit(FAR)
+INSIDE = MODEL.labels_ >= 0
+
+
+def test_the_model_has_outliers():
+    assert not INSIDE[-4:].any()
+    assert INSIDE[:-4].sum() > 35
+
+
+def test_stability_and_confidence_are_those_of_samples_in_clusters():
+    given = {"n_resamples": 2, "random_state": 0}
+    found = diagnostics.stability(MODEL, FAR, **given)
+    alone = PSC(3, **NUMBERS).fit(FAR[INSIDE])
+    assert found.stability == diagnostics.stability(alone, FAR[INSIDE], **given).stability
+    found = diagnostics.label_confidence(MODEL, FAR, random_state=0)
+    expected = diagnostics.label_confidence(alone, FAR[INSIDE], random_state=0)
+    assert found.agreement == expected.agreement
+    assert found.shrinkage == pytest.approx(expected.shrinkage)
+    assert_allclose(found.probabilities[INSIDE], expected.probabilities, atol=1e-8)
+    sets = diagnostics.label_sets(MODEL, FAR, random_state=0)
+    assert not sets[~INSIDE].any()
+    assert_array_equal(sets[INSIDE], diagnostics.label_sets(alone, FAR[INSIDE], random_state=0))
+
+
+def test_chance_is_tested_without_the_outliers():
+    given = {"n_nulls": 19, "n_init": 1, "early_stop": 1, "random_state": 0}
+    alone = PSC(3, **NUMBERS).fit(FAR[INSIDE])
+    found, expected = (
+        diagnostics.is_real(model, rows, **given)
+        for model, rows in ((MODEL, FAR), (alone, FAR[INSIDE]))
+    )
+    assert (found.gain, found.p_value) == (expected.gain, expected.p_value)
+
+
+def test_markers_are_those_of_samples_in_clusters():
+    alone = PSC(3, **NUMBERS).fit(FAR[INSIDE])
+    found, expected = MODEL.markers(FAR), alone.markers(FAR[INSIDE])
+    assert_array_equal(found.columns["variable"], expected.columns["variable"])
+    assert_allclose(found.columns["p_value"], expected.columns["p_value"])
+    contrast, same = facts_of(MODEL).contrast(0), facts_of(alone).contrast(0)
+    assert_allclose(contrast.effect, same.effect)
+    assert_array_equal(facts_of(MODEL).sizes, facts_of(alone).sizes)
+
+
+def test_outliers_are_compared_with_the_nearest_cluster():
+    nearest = MODEL.transform(FAR).argmin(axis=1)
+    known = np.where(INSIDE, MODEL.labels_, nearest)
+    samples = samples_of(MODEL, FAR)
+    assert_allclose(samples.distances(MODEL.labels_), samples.distances(known))
+    assert_allclose(samples.distances(MODEL.labels_), MODEL.record_.distances)
+    ratios = samples.distance_ratios(MODEL.predict(FAR))
+    assert_allclose(ratios, samples.distance_ratios(known))
+    assert ratios[-4:].min() > 5.0
+
+
+def test_candidates_of_a_selection_name_no_outliers():
+    with pytest.raises(ParameterError) as raised:
+        select_n_clusters(PSC(outliers=0.1), X, [1, 2])
+    assert raised.value.parameter == "outliers"
+
+
+def test_pictures_of_samples_have_grey_crosses():
+    pytest.importorskip("matplotlib").use("agg")
+    ax = plots.clusters_3d(FAR[:, :3], MODEL.labels_)
+    named = {text.get_text() for text in ax.legend().get_texts()}
+    assert named == {"outlier", "cluster 0", "cluster 1", "cluster 2"}
+    crosses = next(each for each in ax.collections if each.get_label() == "outlier")
+    assert len(crosses.get_offsets()) == (~INSIDE).sum()
+    plots.influence(MODEL)
+    plots.probabilities(MODEL)
+    plots.scores(MODEL, FAR, 0)
+
+
+def test_the_page_lists_outliers():
+    pytest.importorskip("plotly")
+    names = [f"sample no {i}" for i in range(len(FAR))]
+    page = render(MODEL, FAR, sample_names=names, classes=["a", "b"] * (len(FAR) // 2))
+    listed = page.split("<h3>Outliers</h3>")[1].split("</p>")[0]
+    places = np.flatnonzero(~INSIDE)
+    for i in places[np.argsort(MODEL.p_values_[places], kind="stable")][:5]:
+        assert f">sample no {i}</bdi>" in listed
+    found = gather(MODEL, FAR, None, None, None)
+    assert_array_equal(np.sort(found.outliers), places)
+    assert (found.rivalry.closeness[places] == 0.0).all()
+    drawn = between_clusters(found, "distance").data
+    assert {trace.name for trace in drawn} >= {"outlier", "cluster 0"}
+    assert "<h3>Outliers</h3>" not in render(PSC(3, **NUMBERS).fit(X), X)
+
+
+def test_annotated_data_have_a_category_for_outliers():
+    anndata = pytest.importorskip("anndata")
+    adata = anndata.AnnData(FAR)
+    psc(adata, 3, n_components=[2, 1, 2], outliers=0.1, random_state=0)
+    kinds = adata.obs["psc"]
+    assert list(kinds.cat.categories) == ["0", "1", "2", "outlier"]
+    assert_array_equal(kinds == "outlier", ~INSIDE)
+    assert_array_equal(np.isnan(adata.obs["psc_probability"]), ~INSIDE)
+    assert_allclose(adata.obs["psc_p_value"], MODEL.p_values_)

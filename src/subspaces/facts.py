@@ -19,7 +19,7 @@ from subspaces.core.incomplete import imputed
 from subspaces.core.partition import Partition
 from subspaces.data.validation import as_matrix
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators._record import own_coordinates, own_distances
+from subspaces.estimators._record import nearest_clusters, own_coordinates, own_distances
 from subspaces.messages import Message, note
 from subspaces.preparation import Preparation, attach_preparation
 from subspaces.psc.probabilities import probabilities_of
@@ -152,7 +152,11 @@ class Samples:
         return own_coordinates(self.placed, self.model.labels_, self.model.subspaces_)
 
     def distances(self, labels: Labels) -> Array:
-        """Distance of each sample from the cluster of its label, (n,), as ``record_`` has it."""
+        """Distance of each sample from the cluster of its label, (n,), as ``record_`` has it.
+
+        That of an outlier is from the cluster that it is nearest to.
+        """
+        labels = nearest_clusters(labels, self.scores)
         if hasattr(self.model, "subspaces_"):
             return own_distances(self.rows, self.placed, labels, self.model.subspaces_)
         return np.sqrt(np.maximum(self.scores[np.arange(len(labels)), labels], 0.0))
@@ -167,6 +171,7 @@ class Samples:
             return None
         known = np.asarray(self.model.labels_)
         usual = np.array([np.median(members[known == k]) for k in range(known.max() + 1)])
+        labels = nearest_clusters(labels, self.scores)
         rounding = ROUNDING * max(np.nanmax(np.abs(self.rows)), usual.max())
         return (self.distances(labels) + rounding) / (usual[labels] + rounding)
 

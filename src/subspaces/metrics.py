@@ -26,7 +26,8 @@ def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Share of samples labelled right under the best one-to-one matching of the clusters.
 
     ``1 - matched_accuracy`` is the misclassification rate of the subspace clustering literature.
-    A predicted label of -1 is a sample in no cluster. It is right only if its class is -1, too.
+    A predicted label of -1 is a sample in no cluster, such as an outlier. It is never matched to a
+    class, and right only if the class is -1, too.
 
     Parameters
     ----------

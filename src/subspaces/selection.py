@@ -34,7 +34,7 @@ from subspaces.messages import (
 from subspaces.psc import auto, choosing
 from subspaces.psc.incomplete import not_through_holes
 from subspaces.psc.result import Clusters
-from subspaces.psc.settings import is_auto
+from subspaces.psc.settings import is_auto, no_outliers
 from subspaces.runtime.parameters import as_choice, as_count
 from subspaces.runtime.result import WithVerdict, as_frame, lined_up
 from subspaces.runtime.warning import collect_warnings, doubt, warn
@@ -126,6 +126,8 @@ def clusters_of(model: Any) -> Clusters:
 
 def fitted(estimator: SubspaceClusterer, X: Data, **parameters: Any) -> FittedModel:
     """Return a clone of the estimator with these parameters, fitted to X; warnings are dropped."""
+    if getattr(estimator, "outliers", None) is not None:  # candidates would have other samples
+        raise no_outliers("the functions of subspaces.selection")
     with collect_warnings():
         return FittedModel(clone(estimator).set_params(**parameters).fit(X))
 

@@ -510,14 +510,20 @@ def _basic_entries(
         "n_components": model.n_components_,
         **sentences,
     }
+    codes, kinds = labels, names
+    if (labels < 0).any():
+        codes, kinds = np.where(labels < 0, len(names), labels), [*names, "outlier"]
     entries: dict[str, dict[str, Any]] = {
-        "obs": {key: pd.Categorical.from_codes(labels, categories=names)},
+        "obs": {key: pd.Categorical.from_codes(codes, categories=kinds)},
         "obsm": {},
         "uns": {key: facts},
     }
     if p is not None:
-        entries["obs"][f"{key}_probability"] = p[np.arange(len(labels)), labels]
+        own = p[np.arange(len(labels)), labels]
+        entries["obs"][f"{key}_probability"] = np.where(labels < 0, np.nan, own)
         entries["obsm"][f"{key}_probabilities"] = p
+    if hasattr(model, "p_values_"):
+        entries["obs"][f"{key}_p_value"] = model.p_values_
     return entries
 
 

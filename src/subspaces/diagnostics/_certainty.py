@@ -125,14 +125,15 @@ def label_confidence(
     if n_clusters == 1:
         alone = Verdict("one_cluster", "There is only one cluster, so every label is sure.")
         return LabelConfidence(p, 1.0, 1.0, alone)
-    weights, _ = weights_of(model, rows)
+    weights, counted = weights_of(model, rows)
+    weights = None if weights is None else weights[counted]
     same = []
     for halves in _splits(model, rows, labels, n_splits, random_state):
-        first, second = (half.labels for half in halves)
+        first, second = (half.labels[counted] for half in halves)
         same.append(np.average(second == first, weights=weights))
     agreement = float(np.mean(same))
     right = (1.0 + np.sqrt(max((n_clusters - 1) * (n_clusters * agreement - 1), 0.0))) / n_clusters
-    claimed = float(np.average(p.max(axis=1), weights=weights)) - 1.0 / n_clusters
+    claimed = float(np.average(p[counted].max(axis=1), weights=weights)) - 1.0 / n_clusters
     kept = float(np.clip((right - 1.0 / n_clusters) / max(claimed, np.finfo(float).tiny), 0.0, 1.0))
     return LabelConfidence(_shrunk(p, kept, labels), agreement, kept, _verdict(agreement, n_splits))
 
@@ -160,7 +161,7 @@ def label_sets(
     Returns
     -------
     ndarray of bool of shape (n, n_clusters)
-        Whether each cluster is in the set of each sample. The label always is.
+        Whether each cluster is in the set of each sample. The label always is. An outlier has none.
 
     References
     ----------
@@ -185,7 +186,7 @@ def label_sets(
     found = np.arange(p.shape[1]) == labels[:, None]
     if p.shape[1] == 1:
         return found
-    weights, _ = weights_of(model, rows)
+    weights, counted = weights_of(model, rows)
     counts = np.ones(len(rows)) if weights is None else weights
     improbable, own = [], []
     for first, second in _splits(model, rows, labels, SPLITS, random_state):
@@ -193,8 +194,9 @@ def label_sets(
             given = other.labels[half.samples]
             improbable.append(1.0 - half.probabilities[np.arange(len(given)), given])
             own.append(counts[half.samples])
-    bound = _bound(np.concatenate(improbable), np.concatenate(own), float(counts.sum()), coverage)
-    return found | (1.0 - p <= bound)
+    total = float(counts[counted].sum())
+    bound = _bound(np.concatenate(improbable), np.concatenate(own), total, coverage)
+    return found | ((1.0 - p <= bound) & (labels >= 0)[:, None])
 
 
 def _bound(scores: Array, weights: Array, n: float, coverage: float) -> float:

@@ -40,7 +40,7 @@ from subspaces.core.row_order import WALKING, neighbours_depend
 from subspaces.data.kinds import in_memory
 from subspaces.diagnostics._trust import FEWER_MISSING, _has_centres
 from subspaces.estimators import PSC, KSubspaces
-from subspaces.estimators.psc import with_choices
+from subspaces.estimators.psc import with_choices, without_outliers
 from subspaces.facts import samples_of
 from subspaces.messages import (
     FEWER_CLUSTERS,
@@ -187,7 +187,8 @@ def is_real(
         every table, and is not changed. All samples count one, whatever their weights.
     X : array-like or sparse matrix of shape (n, p), or array of Dask or of a GPU
         The data of fit. Of more than 1,000 samples, 1,000 are drawn at random. Samples with missing
-        values are left out; ValueError is raised if they are more than half.
+        values are left out; ValueError is raised if they are more than half. So are outliers, as
+        `predict` names them.
     against : int, default 1
         Test against so many clusters, fewer than the model has. With K - 1 the question is whether
         the last cluster is more than chance: each of the K - 1 is drawn without clusters in it.
@@ -295,6 +296,7 @@ def _samples(model: Any, X: Data) -> tuple[Array, Array]:
         drawn = np.random.default_rng(0).choice(n, MOST_ROWS, replace=False)
         parts = [_safe_indexing(X, places) for places in (np.sort(drawn), np.arange(MOST_ROWS))]
     matrices = [samples_of(model, _on_host(part), min_samples=4).rows for part in parts]
+    matrices = [matrix[~model.fit_.outside(matrix)] for matrix in matrices]
     whole = np.mean(~np.isnan(matrices[0]).any(axis=1))
     if whole < MOSTLY_COMPLETE:
         fact = (
@@ -312,7 +314,7 @@ def _on_host(X: Any) -> Any:
 
 def _search_of(model: Any, against: int, n_init: int) -> Search:
     """Return the search with the numbers of a fitted model, and that with fewer clusters."""
-    posed = with_choices(model).set_params(n_init=n_init, n_jobs=1)
+    posed = without_outliers(with_choices(model)).set_params(n_init=n_init, n_jobs=1)
     if not isinstance(posed.init, str) and not callable(posed.init):
         posed.set_params(init="portfolio")  # labels of X are none of another table
     if against == 1:

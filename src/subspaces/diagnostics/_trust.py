@@ -21,7 +21,7 @@ from subspaces._types import (
 )
 from subspaces.data.validation import count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces
-from subspaces.estimators.psc import with_choices
+from subspaces.estimators.psc import with_choices, without_outliers
 from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID, learned, random_halves
 from subspaces.messages import Advice, DataWarning, Grade, ParameterError, Verdict
@@ -149,7 +149,8 @@ def stability(
     one subspace of K - 1 dimensions is about as likely as K means, the verdict is "doubtful". A
     fitted model that chose its number of clusters has been compared with one group already.
     Weights that a model was fitted with go along with the samples of a half. The agreement counts
-    each sample of positive weight once.
+    each sample of positive weight once. The outliers of a fitted model are in no half, and do not
+    count.
 
     A variable without a value in one of the halves is left out of that split, and a warning counts
     such variables. With missing cells a fit takes several times as long: ten splits of 80 samples
@@ -226,12 +227,13 @@ def stability(
     instead, model = "", both[0].model
     if isinstance(model, PSC | KSubspaces) and not compared and round(mean, 2) >= DOUBTFUL:
         some = np.concatenate(halves)[:ENOUGH]
+        some = some[np.all([each.labels[some] >= 0 for each in both], axis=0)]
         parts = [
             (Clusters(each.labels[some], each.model.subspaces_, _has_centres(model)), points[some])
             for each, points in zip(both, seen, strict=True)
         ]
         instead = _doubt_about(parts)
-    held = len(np.unique(getattr(model, "labels_", labels[0])))
+    held = len(np.setdiff1d(getattr(model, "labels_", labels[0]), -1))
     distinct = count_distinct_rows(seen[0], held)
     if distinct < held:
         conclusion = _verdict_on_copies(distinct, held)
@@ -249,11 +251,12 @@ def for_halves(model: Any) -> Any:
     """Return an unfitted copy of a fitted model with the numbers that it chose.
 
     Dimensions stay open up to the largest, so that a half is fitted as all samples were. A search
-    with the chosen ones held found other clusters in tables with clear ones.
+    with the chosen ones held found other clusters in tables with clear ones. Outliers are not
+    looked for again: `weights_of` leaves those of the model out.
     """
     if isinstance(model, Pipeline):
         return model
-    chosen = with_choices(model)
+    chosen = without_outliers(with_choices(model))
     if not is_auto(getattr(model, "n_components", 0)) or model.n_variables is not None:
         return chosen
     largest = int(max(model.n_components_))
@@ -265,13 +268,17 @@ def for_halves(model: Any) -> Any:
 def weights_of(model: Any, matrix: Array) -> tuple[Array | None, Indices]:
     """Return the weights (n,) a model was fitted to samples (n, p) with, and who counts.
 
-    The weights are None if all count one.
+    The weights are None if all count one. Samples of weight 0 and outliers do not count.
     """
-    weights = getattr(model[-1] if isinstance(model, Pipeline) else model, "_weights", None)
-    if weights is None:
-        return None, np.arange(len(matrix))
-    check_same_number(matrix, len(weights))
-    return weights, np.flatnonzero(weights)
+    fitted = model[-1] if isinstance(model, Pipeline) else model
+    weights = getattr(fitted, "_weights", None)
+    if weights is not None:
+        check_same_number(matrix, len(weights))
+        return weights, np.flatnonzero(weights)
+    if isinstance(fitted, PSC) and hasattr(fitted, "p_values_"):
+        check_same_number(matrix, len(fitted.labels_))
+        return None, np.flatnonzero(np.asarray(fitted.labels_) >= 0)
+    return None, np.arange(len(matrix))
 
 
 def check_same_number(matrix: Array, n_fitted: int) -> None:

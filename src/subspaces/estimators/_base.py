@@ -49,7 +49,13 @@ from subspaces.data.validation import (
 )
 from subspaces.estimators._fitted_state import fitted_state, with_arrays_in_memory
 from subspaces.estimators._new_rows import NewBlocks, NewRows
-from subspaces.estimators._record import Record, is_too_large, own_coordinates, own_distances
+from subspaces.estimators._record import (
+    Record,
+    is_too_large,
+    nearest_clusters,
+    own_coordinates,
+    own_distances,
+)
 from subspaces.messages import (
     Advice,
     ChoiceWarning,
@@ -817,6 +823,7 @@ class SubspaceClusterer(
         if in_passes or is_too_large(len(X), self._n_features_out, widest):
             return Record(seconds, warned, None, None, None, None)
         whole, scores = self._placed(X) if self.missing_share_ else X, self._scores(X)
+        nearest = nearest_clusters(self.labels_, scores)
         return Record(
             seconds,
             warned,
@@ -824,7 +831,7 @@ class SubspaceClusterer(
             scores=scores,
             coordinates=own_coordinates(whole, self.labels_, subspaces) if subspaces else None,
             influence=getattr(self, "influence_", None),
-            distances=own_distances(X, whole, self.labels_, subspaces)
+            distances=own_distances(X, whole, nearest, subspaces)
             if subspaces
-            else np.sqrt(np.maximum(scores[np.arange(len(X)), self.labels_], 0.0)),
+            else np.sqrt(np.maximum(scores[np.arange(len(X)), nearest], 0.0)),
         )

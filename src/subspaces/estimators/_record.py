@@ -43,13 +43,13 @@ class Record(InShort):
     scores : ndarray of shape (n, K) or None
         Score of each sample under each cluster, as ``transform`` gives.
     coordinates : ndarray of shape (n, R) or None
-        Of each sample in the subspace of its label, with nan beyond that subspace's dimension; None
-        where the method has no subspaces.
+        Of each sample in the subspace of its label, with nan beyond that subspace's dimension and
+        for an outlier; None where the method has no subspaces.
     influence : ndarray of shape (n,) or None
         ``influence_`` of `PSC`; None for other estimators.
     distances : ndarray of shape (n,) or None
-        Distance of each sample from the subspace of its label; without subspaces the root of its
-        score.
+        Distance of each sample from the subspace of its label, of an outlier from the nearest;
+        without subspaces the root of its score.
     verdicts : tuple of str
         Sentences on how far to trust the clusters, from whoever measured that after the fit.
     """
@@ -72,6 +72,11 @@ class Record(InShort):
 def is_too_large(n_samples: int, n_clusters: int, n_components: int) -> bool:
     """Whether the scores and coordinates of all samples are more than ``MOST_NUMBERS`` numbers."""
     return n_samples * (n_clusters + n_components) > MOST_NUMBERS
+
+
+def nearest_clusters(labels: Labels, scores: Array) -> Labels:
+    """Return the labels (n,), those of outliers by the least of their scores (n, K)."""
+    return np.where(labels < 0, scores.argmin(axis=1), labels) if np.any(labels < 0) else labels
 
 
 def own_coordinates(rows: Array, labels: Labels, subspaces: Sequence[Subspace]) -> Array:

@@ -43,6 +43,11 @@ def with_choices(model: Any) -> Any:
     return clone(model).set_params(**chosen)
 
 
+def without_outliers(model: Any) -> Any:
+    """Return an unfitted model that puts every sample into a cluster: it is changed."""
+    return model.set_params(outliers=None) if hasattr(model, "outliers") else model
+
+
 class PSC(WeightedClusterer):
     """Predictive subspace clustering.
 

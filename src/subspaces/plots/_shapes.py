@@ -9,7 +9,7 @@ from scipy.spatial import ConvexHull
 
 from subspaces._types import Array, Data
 from subspaces.messages import ParameterError
-from subspaces.plots._style import COLUMN, canvas, colour_of
+from subspaces.plots._style import COLUMN, OUTLIER, canvas, colour_of
 from subspaces.subspace import Subspace, scores
 
 
@@ -24,7 +24,7 @@ def clusters_3d(
     X : array-like of shape (n, 3)
         Samples.
     labels : array-like of shape (n,)
-        Cluster of each sample, from 0.
+        Cluster of each sample, from 0; -1 for an outlier, which is drawn as a grey cross.
     subspaces : sequence of Subspace, optional
         One per cluster, as in ``model.subspaces_``; those of dimension 1 and 2 are drawn.
     title : str, optional
@@ -58,16 +58,19 @@ def clusters_3d(
             f"{holes} of {len(X)} samples have missing values, so they cannot be drawn. Fill "
             "them with model.impute(X), or leave them out.",
         )
-    if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu" or labels.min(initial=0) < 0:
+    if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu" or labels.min(initial=0) < -1:
         raise ParameterError(
             "labels",
             f"<labels> has type {labels.dtype} and shape {labels.shape}. Pass {len(X)} "
-            "integers from 0 up, one per sample.",
+            "integers from 0 up, one per sample, or -1 for an outlier.",
         )
     with canvas(ax, figsize=(COLUMN, COLUMN), subplot_kw={"projection": "3d"}) as ax:
         ax.computed_zorder = False
         for k in np.unique(labels):
             members, look = X[labels == k], {"color": colour_of(k), "label": f"cluster {k}"}
+            if k < 0:
+                ax.scatter(*members.T, s=14, zorder=3, depthshade=False, **OUTLIER)
+                continue
             if k < len(subspaces):
                 _draw_subspace(ax, members, subspaces[k], colour_of(k))
             ax.scatter(*members.T, s=10, linewidths=0, depthshade=False, zorder=3, **look)

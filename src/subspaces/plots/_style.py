@@ -17,6 +17,9 @@ from subspaces.runtime.extras import install
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 
+# How samples in no cluster are drawn, as keyword arguments for matplotlib.
+OUTLIER = {"color": "0.5", "marker": "x", "label": "outlier", "linewidths": 0.8}
+
 # The width of a column in most journals, in inches, and type that can be read there.
 COLUMN = 3.5
 PAPER: dict[Any, Any] = {

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
+from scipy import stats
 
 from subspaces._types import Array, Labels, Mask
 from subspaces.core.array import in_main_memory
@@ -30,6 +31,8 @@ ROUNDS = 15
 # Share of the kept samples with p < SMALL above which the shape does not fit them. In unions with
 # Gaussian noise it was .02 to .063, with heavy tails or a cluster too few .067 to .19.
 SMALL, TOO_MANY = 0.05, 0.07
+# Of few samples as large a share is chance: it must have less than this probability.
+BY_CHANCE = 0.15
 # Fits the samples of a mask (n,) with the settings given.
 Refit = Callable[[Mask, Settings], Fit]
 
@@ -108,8 +111,9 @@ def warn_of_outliers(found: Found) -> None:
     """Pass on the warnings of the fit; warn of p-values that do not hold, or did not settle."""
     for each in found.raised:
         warn(each)
-    share = float(np.mean(found.p_values[found.kept] < SMALL))
-    if share > TOO_MANY:
+    small = found.p_values[found.kept] < SMALL
+    share, by_chance = float(small.mean()), stats.binom.sf(small.sum() - 1, len(small), SMALL)
+    if share > TOO_MANY and by_chance < BY_CHANCE:
         doubt(
             TrustWarning,
             "heavy_residuals",

@@ -85,7 +85,7 @@ def _estimator(request: Request, table: Table) -> Any:
             n_variables=request.n_variables,
             criterion=known_name(request.criterion, CRITERIA, "--criterion"),
             **{**request.search.parameters, "affine": request.affine},
-            **without_none(max_clusters=request.max_clusters),
+            **without_none(max_clusters=request.max_clusters, outliers=request.outliers),
         )
     given, k = request.n_components, request.n_clusters
     dimensions = given if isinstance(given, list) else [given] * k

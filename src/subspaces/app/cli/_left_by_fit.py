@@ -76,7 +76,7 @@ def _summary(path: Path, model: SubspaceClusterer) -> dict[str, Any] | None:
         sizes = [cluster["samples"] for cluster in found["clusters"]]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    same = sizes == np.bincount(model.labels_).tolist()
+    same = sizes == np.bincount(model.labels_[model.labels_ >= 0]).tolist()
     return found if same and found.keys() >= NEEDED else None
 
 

@@ -49,6 +49,8 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
     is_known = isinstance(model, PSC) and model.fit_.leaves_noise
     known = model.predict_proba(X) if is_known else None
     columns = sample_columns(table, labels, known)
+    if isinstance(model, PSC) and hasattr(model, "p_values_"):
+        columns["p_value"] = model.p_values(X).tolist()
     ratios = samples_of(model, X).distance_ratios(labels)
     if ratios is not None:
         columns["distance_ratio"] = ratios.round(3).tolist()

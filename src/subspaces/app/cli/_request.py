@@ -14,7 +14,8 @@ class Request:
     """The options of the command ``fit``, as parameters of the estimators.
 
     ``scaler`` replaces parameters of the preset's scaler; ``max_clusters`` is the largest number of
-    clusters that "auto" tries; ``significance``: whether the clusters are tested.
+    clusters that "auto" tries; ``significance``: whether the clusters are tested; ``outliers``: the
+    false discovery rate, or None.
     """
 
     n_clusters: Any
@@ -27,6 +28,7 @@ class Request:
     scaler: dict[str, Any] = field(default_factory=dict)
     max_clusters: int | None = None
     significance: bool = False
+    outliers: float | None = None
 
     @property
     def is_automatic(self) -> bool:
@@ -61,6 +63,7 @@ class Request:
             "preset": self.preset,
             "scaler": self.scaler,
             "limits": self.limits,
+            "outliers_level": self.outliers,
         }
 
     def check(self) -> None:
@@ -72,6 +75,8 @@ class Request:
         options.check_count(self.n_variables, self.n_clusters, "--variables")
         options.check_limit(self.max_clusters, self.n_clusters, "clusters")
         options.check_limit(self.search.max_dims, self.n_components, "dims")
+        if self.outliers is not None:
+            self._check_outliers()
         if self.preset:
             self._check_preset()
         options.known_name(self.criterion, options.CRITERIA, "--criterion")
@@ -81,6 +86,19 @@ class Request:
             raise ValueError(
                 "--normal-scores only works with --clusters auto. Set both, or leave it out"
             )
+
+    def _check_outliers(self) -> None:
+        if self.outliers is None or not 0.0 < self.outliers < 1.0:
+            raise ValueError(f"--outliers {self.outliers:g} is not between 0 and 1. Set it to 0.1")
+        for option, asked in (
+            (f"--preset {self.preset}", self.preset),
+            ("--variables", self.n_variables is not None),
+            ("--normal-scores", self.search.normal_scores),
+        ):
+            if asked:
+                raise ValueError(
+                    f"--outliers does not work with {option}. Leave out one of the two"
+                )
 
     def _check_preset(self) -> None:
         if self.max_clusters == 1:
@@ -111,6 +129,7 @@ class Request:
             ("--clusters auto", self.n_clusters == "auto"),
             ("--dims auto", self.n_components == "auto"),
             ("--variables", self.n_variables is not None and not selects),
+            ("--outliers", self.outliers is not None),
             ("--significance", self.significance and self.method != "KSubspaces"),
             (f"--criterion {self.criterion}", self.criterion != "auto"),
         ):

@@ -36,7 +36,8 @@ def sample_columns(
 ) -> dict[str, list[Any]]:
     """Return columns with each sample's name, cluster, known class, and how sure the cluster is.
 
-    probabilities (n, K): None if the method has none. The second cluster is the next probable one.
+    probabilities (n, K): None if the method has none. The second cluster is the next probable one,
+    of an outlier the most probable one.
     """
     columns = {"sample": list(table.sample_names), "cluster": clusters.tolist()}
     if table.classes is not None:
@@ -46,21 +47,30 @@ def sample_columns(
         columns["missing"] = gaps.of_samples.tolist()
     if probabilities is not None and probabilities.shape[1] > 1:
         rows, others = np.arange(len(clusters)), probabilities.copy()
-        others[rows, clusters] = -1.0
-        columns["probability"] = probabilities[rows, clusters].round(DECIMALS).tolist()
+        inside = clusters >= 0
+        others[rows[inside], clusters[inside]] = -1.0
+        own = np.where(inside, probabilities[rows, clusters].round(DECIMALS), np.nan)
+        columns["probability"] = known_or_blank(own)
         columns["second_cluster"] = others.argmax(axis=1).tolist()
     return columns
+
+
+def known_or_blank(values: Array) -> list[Any]:
+    """Return the numbers of a column of a file, "" for nan."""
+    return ["" if np.isnan(value) else value for value in values.tolist()]
 
 
 def agreement(table: Table, clusters: Codes | Sequence[int]) -> dict[str, float]:
     """Return the adjusted Rand index and matched accuracy of the clusters; {} without classes.
 
-    Samples without a class do not count.
+    Samples without a class or a cluster do not count.
     """
     if table.classes is None:
         return {}
     classes = np.array(table.classes)
-    known = classes != ""
+    known = (classes != "") & (np.asarray(clusters) >= 0)
+    if not known.any():
+        return {}
     pair = (classes[known], np.asarray(clusters)[known])
     return {
         "adjusted_rand": float(adjusted_rand_score(*pair)),
@@ -95,12 +105,23 @@ def summary(
         "objective": float(model.objective_),
         "stop_reason": getattr(model, "stop_reason_", None),
         "selection": getattr(model, "selection_", None),
+        **_outliers(model, table),
         **trust.found,
         "seconds": model.record_.seconds,
         "warnings": said.lines,
         "messages": said.entries,
         **agreement(table, model.labels_),
     }
+
+
+def _outliers(model: Any, table: Table) -> dict[str, Any]:
+    """Return the entry on outliers, the most unusual first; {} if they were not looked for."""
+    if not hasattr(model, "p_values_"):
+        return {}
+    places = np.flatnonzero(model.labels_ < 0)
+    places = places[np.argsort(model.p_values_[places], kind="stable")].tolist()
+    names = [str(table.sample_names[i]) for i in places]
+    return {"outliers": {"threshold": model.outlier_threshold_, "samples": names}}
 
 
 def _n_clusters(model: SubspaceClusterer) -> int:
@@ -220,7 +241,9 @@ def _labels_csv(model: SubspaceClusterer, table: Table) -> str:
         known = samples_of(model, table.frame).probabilities
     columns = sample_columns(table, model.labels_, known)
     if hasattr(model, "influence_"):
-        columns["influence"] = model.influence_.tolist()
+        columns["influence"] = known_or_blank(model.influence_)
+    if hasattr(model, "p_values_"):
+        columns["p_value"] = model.p_values_.tolist()
     return as_csv(list(columns), zip(*columns.values(), strict=True))
 
 

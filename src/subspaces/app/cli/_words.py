@@ -34,6 +34,7 @@ OPTIONS = {
     "log": "--log",
     "scale": "--scale",
     "affine": "--affine",
+    "outliers": "--outliers",
 }
 # Options without a value.
 FLAGS = {

@@ -86,6 +86,15 @@ def fit(
             panel=options.MODEL,
         ),
     ] = "PSC",
+    outliers: Annotated[
+        float | None,
+        setting(
+            "Leave outliers in no cluster (-1). The number is the share of false ones among them "
+            "that you accept, such as 0.1.",
+            "RATE",
+            panel=options.MODEL,
+        ),
+    ] = None,
     stability: Annotated[
         bool,
         flag(
@@ -169,6 +178,7 @@ def fit(
         scaler=values.scaler(preset) if preset else {},
         max_clusters=max_clusters,
         significance=significance,
+        outliers=outliers,
     )
     assumed = dims is None and not preset and not request.is_automatic
     if dims is None and not preset:
@@ -292,6 +302,8 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     first = [f"Prepared: {done}."] if done else []
     first = [*filter(None, [summary["taken_for"]]), *first]
     last = [matched_classes(summary)] if known else []
+    if "outliers" in summary:
+        last.append(_unplaced(summary["outliers"]["samples"]))
     answer, others = _chosen(chosen, len(summary["clusters"]))
     last += answer
     last += [summary[name]["verdict"] for name in ("stability", "significance") if name in summary]
@@ -316,6 +328,15 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
         say(line)
     left = len(said.lines) + len(others) + len(verdicts) - len(fitting)
     say(what_was_written(written, out, left))
+
+
+def _unplaced(names: list[str]) -> str:
+    """Return a sentence on the samples in no cluster."""
+    from subspaces.messages import listed
+
+    if not names:
+        return "No sample is an outlier."
+    return f"In no cluster: {len(names)} of the samples ({listed(names)}), see labels.csv."
 
 
 def _chosen(selection: dict[str, Any], n_clusters: int) -> tuple[list[str], list[str]]:

@@ -18,6 +18,8 @@ from subspaces.runtime.extras import install
 # theirs: 42 clusters before a pair of colour and symbol comes again.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 SYMBOLS = ("circle", "square", "diamond", "cross", "x", "circle-open", "square-open")
+# Samples in no cluster.
+GREY, CROSS = "#888888", "x"
 DIVERGING = [[0.0, "rgb(213,94,0)"], [0.5, "rgba(127,127,127,0)"], [1.0, "rgb(0,114,178)"]]
 
 # How many samples a figure draws at most, so that the page stays small and quick to draw.
@@ -37,13 +39,13 @@ def require_plotly() -> None:
 
 
 def colour(k: int) -> str:
-    """Return the colour of cluster ``k`` as a hex code; colours repeat after six clusters."""
-    return COLOURS[k % len(COLOURS)]
+    """Return the colour of cluster ``k`` as a hex code, grey for -1; colours repeat after six."""
+    return GREY if k < 0 else COLOURS[k % len(COLOURS)]
 
 
 def symbol(k: int) -> str:
     """Return plotly's name of the marker symbol of cluster ``k``, such as "square"."""
-    return SYMBOLS[k % len(SYMBOLS)]
+    return CROSS if k < 0 else SYMBOLS[k % len(SYMBOLS)]
 
 
 def thinned(found: Findings, members: Indices) -> Indices:
@@ -159,7 +161,8 @@ def line(x: Any, y: Any, k: int = 0, **trace: Any) -> dict[str, Any]:
 
 def _described(found: Findings, i: int) -> str:
     """Return the hover text of sample ``i``: name, cluster, class, next cluster, influence."""
-    lines = [f"<b>{plotly_text(found.sample_names[i])}</b>", f"cluster {found.labels[i]}"]
+    own = "outlier" if found.labels[i] < 0 else f"cluster {found.labels[i]}"
+    lines = [f"<b>{plotly_text(found.sample_names[i])}</b>", own]
     if found.classes is not None and found.classes[i]:
         lines.append(f"class {plotly_text(found.classes[i])}")
     if found.rivalry is not None and found.rivalry.closeness[i] > 0.01:

@@ -54,7 +54,7 @@ def named(sample_names: Sequence[str], rows: Any) -> str:
 def note_on_thinning(found: Findings) -> str:
     """Return a sentence on how many samples the figures draw; "" if they draw all."""
     shown = sum(len(thinned(found, c.members)) for c in found.clusters)
-    if shown == len(found.labels):
+    if shown == sum(len(c.members) for c in found.clusters):
         return ""
     return (
         f" The plot shows {shown:,} of {len(found.labels):,} samples, chosen at random, and "

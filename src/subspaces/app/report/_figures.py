@@ -10,6 +10,7 @@ from subspaces._types import Array, Indices, Mask
 from subspaces.app.report._canvas import (
     COLOURS,
     DIVERGING,
+    MOST_POINTS,
     TEXT_ALONE,
     colour,
     distance_scale,
@@ -186,6 +187,10 @@ def between_clusters(found: Findings, unit: str) -> Any:
     traces = [line(ends, ends, name="equally near to both", hoverinfo="skip", **dots)]
     for k, rows in _drawn_rows(found, drawn):
         traces.append(marks(found, k, rows, x=own[rows], y=other[rows], name=f"cluster {k}"))
+    far = found.outliers[:MOST_POINTS]
+    far = far[drawn[far]]
+    if len(far):
+        traces.append(marks(found, -1, far, x=own[far], y=other[far], name="outlier"))
     across, upright = {}, {}
     if not found.likelihoods:
         both = np.append(own[drawn], other[drawn])

@@ -11,6 +11,7 @@ from subspaces.app.report._names import as_text
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.estimators._record import nearest_clusters
 from subspaces.facts import Facts, Samples, facts_of, samples_of
 from subspaces.named_table import MissingValues, missing_values
 from subspaces.subspace import Subspace
@@ -88,7 +89,8 @@ class Findings:
 
     common: the weights that all clusters share, for a method without subspaces, else None;
     influence (n,), probabilities (n, K): None where the model has none; likelihoods: whether scores
-    are minus log densities; missing: how much of X is missing, None if nothing.
+    are minus log densities; missing: how much of X is missing, None if nothing; p_values (n,): of
+    the samples as outliers, None if these were not looked for.
     """
 
     model: Any
@@ -103,12 +105,21 @@ class Findings:
     likelihoods: bool
     missing: MissingValues | None
     probabilities: Array | None
+    p_values: Array | None
+
+    @property
+    def outliers(self) -> Indices:
+        """The places of the samples in no cluster, the most unusual first."""
+        places = np.flatnonzero(self.labels < 0)
+        if self.p_values is None:
+            return places
+        return places[np.argsort(self.p_values[places], kind="stable")]
 
     @property
     def known(self) -> tuple[list[str], Indices]:
-        """Classes and labels of the samples that have a class, which "" is not."""
+        """Classes and labels of the samples in clusters that have a class, which "" is not."""
         own = self.classes or []
-        with_class = [i for i, name in enumerate(own) if name]
+        with_class = [i for i, name in enumerate(own) if name and self.labels[i] >= 0]
         return [own[i] for i in with_class], self.labels[with_class]
 
     @property
@@ -122,7 +133,7 @@ class Findings:
 
     def others_are_one(self, cluster: Cluster) -> bool:
         """Whether one sample is all that a cluster can differ from."""
-        return len(cluster.members) == len(self.labels) - 1
+        return len(cluster.members) == np.count_nonzero(self.labels >= 0) - 1
 
 
 def gather(
@@ -161,14 +172,19 @@ def gather(
         likelihoods=likelihoods,
         missing=None if samples is None else missing_values(samples.rows),
         probabilities=getattr(model, "probabilities_", None),
+        p_values=getattr(model, "p_values_", None),
     )
 
 
 def rivalry(scores: Array, labels: Labels, *, likelihoods: bool) -> Rivalry | None:
-    """Return own scores, best other scores and rivals from scores (n, K); None if K is 1."""
+    """Return own scores, best other scores and rivals from scores (n, K); None if K is 1.
+
+    An outlier is not between clusters: its own score is that of the nearest.
+    """
     if scores.shape[1] < 2:
         return None
-    rows = np.arange(len(labels))
+    rows, inside = np.arange(len(labels)), labels >= 0
+    labels = nearest_clusters(labels, scores)
     own, others = scores[rows, labels], scores.copy()
     others[rows, labels] = np.inf
     rival, other = others.argmin(axis=1), others.min(axis=1)
@@ -176,7 +192,7 @@ def rivalry(scores: Array, labels: Labels, *, likelihoods: bool) -> Rivalry | No
         closeness = np.exp(np.minimum(own - other, 0.0))
     else:
         closeness = np.divide(own, other, out=np.ones_like(own), where=(other > 0) & (own < np.inf))
-    return Rivalry(own, other, rival, np.clip(closeness, 0.0, 1.0))
+    return Rivalry(own, other, rival, np.where(inside, np.clip(closeness, 0.0, 1.0), 0.0))
 
 
 def beyond_first(apart: Contrast, beyond: Indices) -> Indices:

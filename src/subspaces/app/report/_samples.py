@@ -5,16 +5,38 @@ import numpy as np
 from subspaces.app.report import _figures, _tables
 from subspaces.app.report._draft import NAMED, Draft, named, note_on_thinning
 from subspaces.app.report._findings import Findings
-from subspaces.app.report._names import count
+from subspaces.app.report._names import count, number
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 
 UNCLEAR = "This shows which samples are unclear, not how good the clusters are."
 
 
 def samples(draft: Draft) -> str:
-    """Return the HTML of "The samples": those between clusters, the influential, a table of all."""
+    """Return the HTML of "The samples": outliers, those between clusters, a table of all."""
     table = _tables.samples(draft.found)
-    return f"{_sure(draft)}{_between(draft)}{_influential(draft)}<h3>Look up a sample</h3>{table}"
+    parts = (_outliers(draft), _sure(draft), _between(draft), _influential(draft))
+    return f"{''.join(parts)}<h3>Look up a sample</h3>{table}"
+
+
+def _outliers(draft: Draft) -> str:
+    """Return the HTML of the samples in no cluster; "" if these were not looked for."""
+    found = draft.found
+    if found.p_values is None:
+        return ""
+    limit = draft.found.model.outlier_threshold_
+    words = "No sample is an outlier."
+    if len(found.outliers):
+        few = [
+            f"{named(found.sample_names, [i])} (p = {number(found.p_values[i])})"
+            for i in found.outliers[:NAMED]
+        ]
+        more = len(found.outliers) - len(few)
+        words = f"{count(len(found.outliers), 'sample')} in no cluster: {', '.join(few)}"
+        words += f" and {more:,} more." if more else "."
+    return (
+        f"<h3>Outliers</h3><p>{words} Their p-value is up to {number(limit)}. Clusters were fitted "
+        "without them. The table below lists the p-values of all samples.</p>"
+    )
 
 
 def _sure(draft: Draft) -> str:
@@ -78,7 +100,7 @@ def _influential(draft: Draft) -> str:
         none = f"{type(found.model).__name__} does not measure the influence of samples. PSC does."
         return f"<h3>Influence</h3><p>{none}</p>"
     order = np.argsort(-found.influence, kind="stable")[:NAMED]
-    alone = int(np.count_nonzero(~np.isfinite(found.influence)))
+    alone = int(np.count_nonzero(np.isinf(found.influence)))
     what = "mean" if found.points else "subspace"
     caption = (
         f"The plot shows how strongly each sample pulls the {what} of its cluster towards itself."

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from subspaces.app.report._draft import Draft
+from subspaces.app.report._findings import Findings
 from subspaces.app.report._missing import missing_section
 from subspaces.app.report._names import count, escape
 from subspaces.diagnostics import means_or_directions
@@ -24,10 +25,17 @@ def summary(draft: Draft) -> str:
     verdicts = "".join(f"<li>{verdict}</li>" for verdict in _verdicts(draft))
     return (
         f"<p>{method} found {count(len(found.clusters), 'cluster')} in {count(n, 'sample')} of "
-        f"{count(p, 'variable')}.</p>{_preparation(model)}"
+        f"{count(p, 'variable')}{_outliers(found)}.</p>{_preparation(model)}"
         f'<dl class="tiles">{"".join(tile(*each) for each in _tiles(draft))}</dl>'
         f'<h3>How far to trust this</h3><ul class="verdicts">{verdicts}</ul>'
     )
+
+
+def _outliers(found: Findings) -> str:
+    """Return how many samples are in no cluster; "" if these were not looked for."""
+    if found.p_values is None:
+        return ""
+    return f", and {count(len(found.outliers), 'outlier')} in no cluster"
 
 
 def _preparation(model: SubspaceClusterer) -> str:
@@ -67,6 +75,8 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
         tiles.append(("Stability", f"{draft.stability.stability:.2f}"))
     if found.classes is not None:
         tiles.append(("Agreement (ARI)", f"{adjusted_rand_score(*found.known):.2f}"))
+    if found.p_values is not None:
+        tiles.append(("Outliers", f"{len(found.outliers):,}"))
     if found.missing is not None:
         tiles.append(("Values missing", percent(found.missing.share)))
     return tiles + tile_of_warnings(found.model.record_.warned)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Indices
-from subspaces.app.report._canvas import SYMBOLS, colour
+from subspaces.app.report._canvas import colour, symbol
 from subspaces.app.report._findings import Findings, Loadings, beyond_first
 from subspaces.app.report._names import count, escape, number
 
@@ -35,7 +35,7 @@ def swatch(k: int) -> str:
     shade = colour(k)
     return (
         f'<svg class="swatch" viewBox="0 0 16 16" aria-hidden="true" fill="{shade}" '
-        f'stroke="{shade}" stroke-width="0">{SHAPES[SYMBOLS[k % len(SYMBOLS)]]}</svg>'
+        f'stroke="{shade}" stroke-width="0">{SHAPES[symbol(k)]}</svg>'
     )
 
 
@@ -65,6 +65,11 @@ def cluster_sizes(found: Findings) -> str:
         if cluster.loadings is not None:
             row += [str(cluster.dimension or "mean profile"), f"{cluster.n_variables:,}"]
         rows.append([*row, _bar(share, colour(cluster.number))])
+    if len(found.outliers):
+        share = len(found.outliers) / n
+        size = f'{len(found.outliers):,} <span class="quiet wide">({100 * share:.0f} %)</span>'
+        blank = ["", ""] if found.common is None else []
+        rows.append([f"{swatch(-1)}Outliers", size, *blank, _bar(share, colour(-1))])
     heads = ["Cluster", "Samples"]
     heads += ["Dimensions", "Variables"] if found.common is None else []
     heads.append('<span class="wide">Share of the samples</span>')
@@ -87,7 +92,7 @@ def samples(found: Findings) -> str:
         caption += f"{most}."
     if found.rivalry is not None:
         caption += " Between: 100 % means equally near to the next cluster."
-    clusters = [c.number for c in found.clusters]
+    clusters = [c.number for c in found.clusters] + [-1] * bool(len(found.outliers))
     return lookup("sample", caption, ["Sample", *columns], rows, by_cluster(clusters))
 
 
@@ -105,6 +110,9 @@ def _sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
     if rivalry is not None:
         columns["Own score"] = lambda i: number_cell(rivalry.own[i])
         columns["Score there"] = lambda i: number_cell(rivalry.other[i])
+    if found.p_values is not None:
+        p_values = found.p_values
+        columns["p-value"] = lambda i: number_cell(p_values[i])
     if influence is not None and not _is_own_score(found):
         columns["Influence"] = lambda i: number_cell(influence[i])
     return columns
@@ -304,7 +312,7 @@ def lookup(
 
 def by_cluster(clusters: Iterable[int | None]) -> dict[str, str]:
     """Return the groups of a table whose rows belong to clusters, and how to call them."""
-    return {str(k): f"Cluster {k}" for k in clusters}
+    return {str(k): "Outliers" if k == -1 else f"Cluster {k}" for k in clusters}
 
 
 def _scrolled(caption: str, top: str, rows: Iterable[str], kind: str) -> str:
@@ -320,7 +328,7 @@ def _scrolled(caption: str, top: str, rows: Iterable[str], kind: str) -> str:
 
 def cluster_cell(k: int) -> str:
     """Return the HTML cell of a cluster: its marker and its number."""
-    return f"<td>{swatch(k)}{k}</td>"
+    return f"<td>{swatch(k)}{'none' if k < 0 else k}</td>"
 
 
 def _bar(share: float, shade: str) -> str:
