@@ -4,17 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
 
 from subspaces import MPPCA, PSC, KSubspaces, load
 from subspaces.core.row_order import CLEAR_Z, likeness
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_components, stability
-from subspaces.messages import Grade
+from subspaces.messages import Grade, code_of
 from subspaces.metrics import adjusted_rand_score
+from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import select_n_clusters, select_n_components, select_n_variables
 from tests.plain import generic
-from tests.warned import warns
+from tests.warned import refuses, warns
 
 SPARSE = make_scenario("c", sparse=True, random_state=0).data
 DENSE = make_subspaces([60, 70, 80], 30, [1, 2, 2], noise=0.05, random_state=0)
@@ -94,13 +97,56 @@ def correlated_noise(name):
     return white @ np.linalg.cholesky(0.9 ** np.abs(np.subtract.outer(range(15), range(15)))).T
 
 
+OPEN = PSC(n_components="auto", affine="auto", random_state=0)
+
+
+def test_what_is_left_open_is_chosen_as_in_a_fit():
+    X = make_subspaces([30] * 3, 6, [1, 1, 2], noise=0.1, offset=0.6, random_state=0).data
+    with collect_warnings() as of_fit:
+        model = clone(OPEN).set_params(n_clusters="auto").fit(X)
+    with collect_warnings() as of_choice:
+        found = select_n_clusters(OPEN, X)
+    assert list(map(code_of, of_choice)) == list(map(code_of, of_fit))
+    assert found.criterion == "icl"
+    assert found.best_ == model.n_clusters_
+    assert np.array_equal(found.best_estimator_.labels_, model.labels_)
+    assert (found.verdict, found.grade.value) == (
+        model.selection_["verdict"],
+        model.selection_["grade"],
+    )
+    numbers, tried = found.columns["n_clusters"], np.array(model.selection_["n_clusters"])
+    least = [np.min(np.array(model.selection_["icl"])[tried == k]) for k in numbers[1:]]
+    assert numbers[0] == 1
+    assert np.isnan(found.columns["icl"][0])
+    assert found.columns["icl"][1:].tolist() == least
+    assert numbers[np.nanargmin(found.columns["icl"])] == found.best_
+    assert f"{found.best_}" in next(line for line in repr(found).splitlines() if "<-" in line)
+    noise = select_n_clusters(OPEN, np.random.default_rng(0).normal(size=(60, 8)), range(1, 5))
+    assert (noise.best_, noise.conclusion.code) == (1, "one_group")
+    assert np.isnan(noise.margin_)
+    with collect_warnings():
+        given = select_n_clusters(PSC(n_components=2, affine=True), X, range(1, 4), criterion="icl")
+    assert given.best_estimator_.n_components_.tolist() == [2] * given.best_
+
+
+def test_one_number_or_some_are_not_the_choice_of_a_fit():
+    X = load_iris().data[::3]
+    assert select_n_clusters(OPEN, X, [2, 3]).criterion == "likelihood"
+    with refuses("candidates"):
+        select_n_clusters(OPEN, X, [2, 3], criterion="icl")
+    for other, margins in ((KSubspaces(2), "data"), (PSC(n_variables=2), "data"), (OPEN, "normal")):
+        with refuses("criterion"):
+            select_n_clusters(other, X, range(1, 4), criterion="icl", margins=margins)
+
+
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("name", ["scales", "plane", "autoregressive"])
 def test_correlated_noise_is_one_cluster(name, affine):
     X = correlated_noise(name)
     found = select_n_clusters(PSC(n_init=2, affine=affine, random_state=0), X, range(1, 4))
     assert found.best_ == 1
-    assert re.match(r"1 cluster \(one subspace of [2-9] dim.*\)\. . clusters are ", found.verdict)
+    assert found.conclusion.parameters["chosen"] == 1
+    assert re.search(r"one subspace of [2-9] dim", found.verdict)
 
 
 @pytest.mark.parametrize("affine", [False, True])

@@ -198,8 +198,9 @@ Rotation = Literal["varimax"]
 
 # Of choosing numbers of clusters, dimensions and variables.
 ClustersCriterion = Literal[
-    "auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic", "stability"
-]
+    "auto", "icl", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic",
+    "stability",
+]  # fmt: skip
 DimensionsCriterion = Literal["auto", "press", "noise", "joint"]
 Margins = Literal["data", "normal"]
 # How tables without clusters are drawn.

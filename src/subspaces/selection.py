@@ -31,7 +31,7 @@ from subspaces.messages import (
     Verdict,
     use,
 )
-from subspaces.psc import auto, choosing
+from subspaces.psc import auto, choice, choosing
 from subspaces.psc.incomplete import not_through_holes
 from subspaces.psc.result import Clusters
 from subspaces.psc.settings import is_auto, no_outliers
@@ -50,6 +50,8 @@ PRESS = {
     "press_sum": choosing.press_sum,
 }
 CLUSTER_CRITERIA: tuple[ClustersCriterion, ...] = get_args(ClustersCriterion)
+# Numbers of clusters to compare, if none are given.
+FEW = range(1, 9)
 DIMENSION_CRITERIA: tuple[DimensionsCriterion, ...] = get_args(DimensionsCriterion)
 
 
@@ -139,7 +141,7 @@ def _compared(models: Sequence[FittedModel], matrix: Array) -> tuple[Array, int 
 def select_n_clusters(
     estimator: SubspaceClusterer | Pipeline,
     X: Data,
-    candidates: Iterable[int] = range(1, 9),
+    candidates: Iterable[int] | None = None,
     *,
     criterion: ClustersCriterion = "auto",
     margins: Margins = "data",
@@ -162,12 +164,15 @@ def select_n_clusters(
         there the stability decides.
     X : array-like of shape (n, p)
         Samples in rows.
-    candidates : iterable of int, default 1 to 8
-        Numbers to try, ascending. 1 is a possible answer, but not by stability.
+    candidates : iterable of int, optional
+        Numbers to try, ascending; by default 1 to 8, or to ``max_clusters`` of an estimator that
+        leaves all open. 1 is a possible answer, but not by stability.
     criterion : str, default "auto"
-        "press": the paper's PRESS, averaged over the clusters' means. "press_points": averaged over
-        the samples. "press_sum": the sum of the clusters' means, the paper's text taken literally;
-        it grows with the number of clusters and fails. "likelihood": leave-one-out likelihood.
+        "icl": the choice of ``PSC("auto", ...)`` in its fit, with what the estimator leaves open;
+        candidates are 1 to a largest number. "press": the paper's PRESS, averaged over the
+        clusters' means. "press_points": averaged over the samples. "press_sum": the sum of the
+        clusters' means, the paper's text taken literally; it grows with the number of clusters and
+        fails. "likelihood": leave-one-out likelihood.
         "sod": second-order difference of the log residual; cannot give the first or last
         candidate. "bic": of a mixture of probabilistic PCA, whose EM takes longer
         than all else and so runs only when asked for. "free": leave-one-out likelihood with
@@ -178,7 +183,8 @@ def select_n_clusters(
         all samples are compared. The largest number is taken whose every cluster both halves find
         (0.8 of its pairs, Tibshirani & Walther 2005) or, where there is none, the smallest of those
         that are equally stable.
-        "auto": "stability" for a recipe, "free" for sparse loadings of given dimension,
+        "auto": "stability" for a recipe, "icl" if the dimensions and the centre are left open, too,
+        and candidates are 1 to a largest number, "free" for sparse loadings of given dimension,
         "likelihood" otherwise.
     margins : {"data", "normal"}, default "data"
         "normal": the number is chosen on normal scores, each column's values replaced by normal
@@ -208,19 +214,15 @@ def select_n_clusters(
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
     margins = as_choice(margins, "margins", get_args(Margins))
     if isinstance(estimator, Pipeline):
-        return _select_by_stability(estimator, X, candidates, criterion, margins)
-    matrix = _complete(X, "n_clusters")
-    numbers = _check_candidates(candidates, len(matrix))
-    if criterion == "stability":
-        raise ParameterError(
-            "criterion",
-            "<criterion='stability'> only works with a recipe, such as recipes.expression. "
-            "Choose another criterion.",
-        )
+        return _select_by_stability(estimator, X, candidates or FEW, criterion, margins)
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
-    if criterion == "auto":
-        criterion = "free" if auto.learns_beside(estimator) else "likelihood"
+    n = len(as_matrix(X, missing=True))
+    numbers = _check_candidates(_default(estimator, n) if candidates is None else candidates, n)
+    criterion = _suited(criterion, estimator, numbers, margins)
+    if criterion == "icl":
+        return _select_as_a_fit(estimator, X, numbers, margins)
+    matrix = _complete(X, "n_clusters")
     seen, parameters = X, estimator.get_params()
     if margins == "normal":
         seen = matrix = choosing.normal_scores(matrix, bool(parameters["affine"]))
@@ -256,6 +258,55 @@ def select_n_clusters(
     elif len(numbers) > 1:
         auto.warn_of_what_passes_for_clusters(best.clusters, matrix)
     return Selection(numbers[place], best.model, margin, columns, criterion, conclusion)
+
+
+def _leaves_all_open(estimator: Any) -> bool:
+    plain = isinstance(estimator, PSC) and estimator.n_variables is None
+    return plain and is_auto(estimator.n_components) and is_auto(estimator.affine)
+
+
+def _default(estimator: Any, n: int) -> Sequence[int]:
+    """Return the numbers of clusters to try for n samples, if none are given."""
+    most = estimator.max_clusters if _leaves_all_open(estimator) else FEW[-1]
+    return range(1, min(most, n) + 1)
+
+
+def _suited(
+    criterion: ClustersCriterion, estimator: Any, numbers: list[int], margins: Margins
+) -> ClustersCriterion:
+    """Return the criterion, or what "auto" stands for."""
+    if criterion == "stability":
+        raise ParameterError(
+            "criterion",
+            "<criterion='stability'> only works with a recipe, such as recipes.expression. "
+            "Choose another criterion.",
+        )
+    if criterion != "auto":
+        return criterion
+    every = numbers == [*range(1, numbers[-1] + 1)]
+    if _leaves_all_open(estimator) and every and margins == "data":
+        return "icl"
+    return "free" if auto.learns_beside(estimator) else "likelihood"
+
+
+def _select_as_a_fit(estimator: Any, X: Data, numbers: list[int], margins: Margins) -> Selection:
+    """Choose the number of clusters as a fit with ``n_clusters="auto"`` does."""
+    if not isinstance(estimator, PSC) or estimator.n_variables is not None or margins != "data":
+        fact = "<criterion='icl'> needs PSC with all variables, and the values as they are."
+        raise ParameterError("criterion", fact, use("criterion", "auto"), value="icl")
+    if numbers != [*range(1, numbers[-1] + 1)]:
+        fact = "<criterion='icl'> compares every number from 1 up. Pass range(1, {end}), say."
+        raise ParameterError("candidates", fact, value=numbers, end=numbers[-1] + 1)
+    model = clone(estimator).set_params(n_clusters="auto", max_clusters=numbers[-1]).fit(X)
+    table, best = model.selection_, int(model.n_clusters_)
+    least = {1: np.nan}  # one cluster is compared in another way
+    for k, icl in zip(table["n_clusters"], table["icl"], strict=True):
+        least[k] = min(icl, least.get(k, np.inf))
+    values = np.array([*least.values()])
+    columns = {"n_clusters": np.array([*least]), "icl": values}
+    columns["difference"] = values - np.nanmin(values) if len(least) > 1 else values
+    margin = np.nan if best == 1 else _best(values, largest=False)[1]
+    return Selection(best, model, margin, columns, "icl", choice.verdict_of(table))
 
 
 def _select_by_stability(
@@ -578,7 +629,8 @@ def _as_text(found: Selection) -> str:
     parameter = next(iter(columns))
     names = [name for name in columns if name != "chosen"]
     if parameter == "n_clusters":
-        names = ["n_clusters", found.criterion, "difference", "standard_error"]
+        shown = ("n_clusters", found.criterion, "difference", "standard_error")
+        names = [name for name in shown if name in columns]
     chosen = columns["chosen"] if "chosen" in columns else columns[parameter] == found.best_
     table = [[name, *(f"{value:.5g}" for value in columns[name])] for name in names]
     marks = ["", *("  <- chosen" if mark else "" for mark in chosen)]

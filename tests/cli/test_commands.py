@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 from subspaces.app.cli._options import METHOD_NAMES
 from subspaces.app.tables import read_table
@@ -15,11 +16,13 @@ from subspaces.diagnostics import pca_influence
 
 
 def test_select_prints_the_table_and_the_choice(run, union_file):
-    ended = run("select", union_file, "--labels", "type", "--max-clusters", 3)
+    asked = ["select", union_file, "--labels", "type", "--max-clusters", 3]
+    asked += ["--criterion", "likelihood"]
+    ended = run(*asked)
     assert ended.code == 0, ended.err
     assert re.search(r"^ +2 .* <- chosen", ended.out, re.MULTILINE)
-    assert re.match(r"2 clusters\. 3 are .* \(difference .*, standard", ended.out.splitlines()[-1])
-    document = run("select", union_file, "--labels", "type", "--max-clusters", 3, "--json").document
+    assert re.search(r"\(difference .*, standard", ended.out.splitlines()[-1])
+    document = run(*asked, "--json").document
     assert document["chosen"] == 2
     assert ended.out.splitlines()[-1] == document["verdict"]
     assert any("--dims was not given" in words for words in document["warnings"])
@@ -27,15 +30,29 @@ def test_select_prints_the_table_and_the_choice(run, union_file):
     assert document["table"]["sod"][0] is None  # not defined at the ends
 
 
+@pytest.mark.parametrize("dims", [[], ["--dims", 2], ["--linear"]])
+def test_select_and_fit_choose_the_same_number(run, tmp_path, dims):
+    iris = load_iris()
+    path = tmp_path / "iris.csv"
+    np.savetxt(path, iris.data, delimiter=",", header="sl,sw,pl,pw", comments="")
+    fit = run("fit", path, *dims, "--out", tmp_path / "r", "--no-page", "--no-stability", "--json")
+    ended = run("select", path, *dims)
+    assert ended.code == 0, ended.err
+    chosen = len(fit.document["clusters"])
+    assert re.search(rf"^ +{chosen} .* <- chosen", ended.out, re.MULTILINE)
+    document = run("select", path, *dims, "--json").document
+    assert (document["chosen"], document["criterion"]) == (chosen, "icl")
+    assert document["grade"] == fit.document["selection"]["grade"]
+    assert not any("--dims was not given" in words for words in document["warnings"])
+
+
 def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
-    ended = run("select", union_file, "--labels", "type", "--max-clusters", 2, "--json")
+    asked = ["select", union_file, "--labels", "type", "--max-clusters", 2, "--json"]
+    ended = run(*asked, "--criterion", "likelihood")
     assert ended.document["chosen"] == 2
     assert "Note: 2 clusters is the largest number tried" in ended.err
     assert "Increase --max-clusters, or use --dims auto." in ended.err
-    learned = [
-        "select", union_file, "--labels", "type", "--max-clusters", 2, "--dims", "auto", "--json",
-    ]  # fmt: skip
-    (words,) = run(*learned).document["warnings"]
+    (words,) = run(*asked).document["warnings"]
     assert words.endswith("Increase --max-clusters.")
 
 
@@ -85,7 +102,9 @@ def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
     refused = fails(*fit, "--clusters", 2, "--max-clusters", 5)
     assert "--max-clusters only works with --clusters auto" in refused
     assert "--max-dims only works with --dims auto" in fails(*fit, "--dims", 2, "--max-dims", 5)
-    assert "--max-dims only works with --dims auto" in fails("select", union_file, "--max-dims", 5)
+    assert "--max-dims only works with --dims auto" in fails(
+        "select", union_file, "--max-dims", 5, "--dims", 2
+    )
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["select"], "Run subspaces fit with --clusters 2"),
+        (["select", "--criterion", "likelihood"], "Run subspaces fit with --clusters 2"),
         (["compare", "--clusters", 2], "Run subspaces fit --imputed"),
         (
             ["fit", "--clusters", 2, "--preset", "expression"],
@@ -367,4 +367,6 @@ def test_predict_knows_the_marks_of_missing_values_of_the_fit(run, gaps, tmp_pat
 def test_variables_are_left_out_for_their_gaps_only_if_others_are_complete(fails, tmp_path):
     holes = HOLES & (np.arange(10) > 4)
     path = write(tmp_path / "t.csv", np.where(holes, np.nan, UNION.data))
-    assert "Add --drop-missing 0 to leave out" in fails("select", path, "--labels", "type")
+    assert "Add --drop-missing 0 to leave out" in fails(
+        "compare", path, "--labels", "type", "--clusters", 2
+    )

@@ -11,6 +11,7 @@ from subspaces.plots._clusters import last_step
 from subspaces.psc.choice import TIE
 
 CRITERION_NAMES = {
+    "icl": "ICL criterion",
     "press": "PRESS",
     "press_points": "PRESS, mean over samples",
     "press_sum": "PRESS, summed over clusters",

@@ -257,6 +257,14 @@ def _in_words(verdict: Verdict) -> dict[str, str]:
     return {"fact": fact, "verdict": str(verdict), "grade": verdict.grade.value}
 
 
+def verdict_of(table: dict[str, Any]) -> Verdict:
+    """Return the verdict of ``selection_`` as a value."""
+    rows = zip(*(table[name] for name in ("n_components", "affine", "icl")), strict=True)
+    found = [Candidate(np.empty(0, int), tuple(r), affine, icl) for r, affine, icl in rows]
+    against = None if table["against_one"] is None else AgainstOne(**table["against_one"])
+    return verdict_on(best_of_each_number(found), against)
+
+
 def _too_few_samples(chosen: Settings) -> Verdict:
     """Return that the simplest clusters were taken, as the samples are too few to compare any."""
     fact = (

@@ -1,5 +1,7 @@
 """The command ``select``, which chooses the number of clusters."""
 
+from dataclasses import replace
+from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 from subspaces.app.cli import _options as options
@@ -17,9 +19,17 @@ INSTEAD = "run subspaces fit with --clusters 2, 3, 4, ... and compare the stabil
 
 def select(
     *,
-    max_clusters: Annotated[int, setting("Try 1 to N clusters.", "N", shown=True, min=1)] = 8,
+    max_clusters: Annotated[
+        int | None,
+        setting("Try 1 to N clusters. Default: 10, or 8 with a --preset.", "N", min=1),
+    ] = None,
     dims: Annotated[
-        str | None, setting("Dimension of the clusters: a number, or auto. Default: 1.", "N|auto")
+        str | None,
+        setting(
+            "Dimension of the clusters: a number, or auto. Default: auto, but 1 with "
+            "--variables, --normal-scores or a --criterion.",
+            "N|auto",
+        ),
     ] = None,
     variables: Annotated[
         str | None,
@@ -28,7 +38,7 @@ def select(
     criterion: Annotated[
         str,
         setting(
-            "How to score each number of clusters. Auto suits most tables. Others: press, "
+            "How to score each number of clusters. Auto suits most tables. Others: icl, press, "
             "press_points, press_sum, likelihood, free, sod, bic. With --preset: stability.",
             "NAME",
             shown=True,
@@ -49,14 +59,13 @@ def select(
 ) -> None:
     """Choose the number of clusters.
 
-    Fits every number of clusters and scores each by how well it predicts
-    samples that it has not seen. One cluster is a possible answer. With
-    --preset halves of the samples are compared instead: which numbers of
-    clusters do both find?
+    Compares the numbers as subspaces fit does, which gives the same answer.
+    One cluster is a possible answer. With --preset halves of the samples are
+    compared instead: which numbers of clusters do both find?
 
     \b
     Examples:
-      subspaces select data.csv --max-clusters 8 --dims auto
+      subspaces select data.csv
       subspaces select data.csv --dims 2 --variables 50 --labels type
       subspaces select arrays.gct --preset expression
     """
@@ -67,33 +76,37 @@ def select(
         "--criterion": criterion not in ("auto", "stability"),
     }
     values.check(preset, excluded)
-    n_components = options.one_or_auto("1" if dims is None else dims, "--dims")
-    options.check_dims(n_components, affine=bool(search.affine or preset))
     n_variables = options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
         raise ValueError(
             "--variables auto only works with subspaces fit --clusters auto. Give a number, "
             "such as 50"
         )
-    options.check_limit(search.max_dims, n_components, "dims")
     decides_by = options.known_name(criterion, options.SCORES, "--criterion")
     if criterion == "stability" and not preset:
         raise ValueError(
             "--criterion stability only works with --preset expression or cells. Set one of "
             "them, or another criterion"
         )
+    request = Request(
+        n_clusters="auto",
+        n_components=options.one_or_auto(dims, "--dims"),
+        search=search,
+        n_variables=n_variables,
+        preset=preset,
+        scaler=values.scaler(preset) if preset else {},
+        max_clusters=max_clusters,
+    )
     if preset:
-        request = Request(
-            n_clusters="auto",
-            n_components=options.one_or_auto(dims, "--dims"),
-            search=search,
-            preset=preset,
-            scaler=values.scaler(preset),
-            max_clusters=max_clusters,
-        )
         request.check()
         _select_by_stability(request, source, as_document=as_document)
         return
+    as_a_fit = request.is_automatic and decides_by in ("auto", "icl")
+    if as_a_fit:
+        decides_by = "icl"
+    if dims is None:
+        request = replace(request, n_components="auto" if as_a_fit else 1)
+    request.check()
     from subspaces.app.cli import _inputs, _trust
     from subspaces.app.cli._said import Said
     from subspaces.estimators import PSC
@@ -102,21 +115,24 @@ def select(
     from subspaces.selection import select_n_clusters
 
     table, doubts = _inputs.read_input(source)
-    _inputs.refuse_gaps(table, source.data, INSTEAD)
+    if not as_a_fit:
+        _inputs.refuse_gaps(table, source.data, INSTEAD)
     may_scale = search.affine is not False
     table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
     if preparation.taken_for:
         note(preparation.taken_for)
-    model = PSC(n_components=n_components, n_variables=n_variables, **search.parameters)
-    numbers = range(1, max_clusters + 1)
+    given = {**search.parameters, "affine": request.affine if as_a_fit else bool(search.affine)}
+    model = PSC(n_components=request.n_components, n_variables=n_variables, **given)
+    most = max_clusters or min(model.max_clusters, len(table.data))
+    numbers = range(1, most + 1)
     with working("Clustering"), collect_warnings() as caught:
         found = select_n_clusters(
             model, table.frame, numbers, criterion=decides_by, margins=search.margins
         )
     doubts += [*further, *map(message_of, caught)]
     # The criterion "free" tries learned dimensions beside the one assumed.
-    is_open = dims is None and found.criterion != "free"
-    assumed = _trust.assumed_dimension(max_clusters, table) if is_open else None
+    is_open = dims is None and found.criterion not in ("free", "icl")
+    assumed = _trust.assumed_dimension(most, table) if is_open else None
     settled = {"scale"} if values.scale is not None or preparation.taken_for else ()
     messages = Said(table.notes, [*doubts, *([assumed] if assumed else [])], settled).say()
     if as_document:
@@ -165,10 +181,16 @@ def _show(found: "Selection") -> None:
     from subspaces.plots import CRITERION_NAMES
 
     name = CRITERION_NAMES[found.criterion]
-    columns = [found.columns[c] for c in (found.criterion, "difference", "standard_error")]
+    heads = {found.criterion: name, "difference": "difference", "standard_error": "standard error"}
+    shown = [column for column in heads if column in found.columns]
     rows = [
-        [str(k), *(f"{value:.5g}" for value in values), "<- chosen" if k == found.best_ else ""]
-        for k, *values in zip(found.columns["n_clusters"], *columns, strict=True)
+        [
+            str(k),
+            *("-" if isnan(value) else f"{value:.5g}" for value in values),
+            "<- chosen" if k == found.best_ else "",
+        ]
+        for k, *values in zip(*(found.columns[c] for c in ("n_clusters", *shown)), strict=True)
     ]
-    say_table(("clusters", name, "difference", "standard error", ""), rows, numbers=range(5))
+    titles = ("clusters", *(heads[column] for column in shown), "")
+    say_table(titles, rows, numbers=range(len(titles)))
     say(in_options(found.conclusion))
