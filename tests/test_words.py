@@ -1,4 +1,4 @@
-"""Every message in the source is plain: one fact, one sentence of advice, no semicolon."""
+"""Messages and pages are plain: short sentences that begin with their subject, no semicolon."""
 
 import ast
 import re
@@ -94,3 +94,58 @@ def test_a_message_is_plain(fact, advice):
     if fact:
         assert fact.endswith((".", "?"))
     assert not any(said.endswith(".") for each in advice for said in each)
+
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")]
+PAGES += [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")]
+PAGES += [*(ROOT / "docs" / "about").glob("*.md"), *(ROOT / "tutorials").glob("*.py")]
+PAGES += (ROOT / "examples").rglob("*.py")
+MOST_WORDS_ON_A_PAGE = 30
+
+
+def prose_of(path):
+    """Return the paragraphs, items and cells of a page, or of a script's comments, without code."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        said = re.sub(r"^# ?(%%)?", "", "\n".join(re.findall(r"^#.*|^$", text, re.M)), flags=re.M)
+        text = re.sub(
+            r"^[=-]{3,}$", "", f"{ast.get_docstring(ast.parse(text))}\n\n{said}", flags=re.M
+        )
+    text = re.sub(r"^(```|~~~).*?^\1$|\$\$.*?\$\$", "\n", text, flags=re.M | re.S)
+    text = re.sub(r"(?<=\n)\n(?:    .*\n)+", "\n", text)
+    text = re.sub(r"^(#.*|[|:].*|[-*] |\d+\. )", r"\n\1", text, flags=re.M)
+    text = re.sub(r"^(#.*|[|:].*)$", r"\1\n", text, flags=re.M)
+    text = re.sub(r"(?<!\\)\|", "\n\n", text)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"``.*?``|:doc:`.*?`|`.*?`|\$[^$\n]*\$", "Code", text)
+    return [" ".join(part.split()).strip("#-* ") for part in text.split("\n\n")]
+
+
+def sentences_on(path):
+    """Return the sentences of a page, each from its first word."""
+    text = "\n".join(prose_of(path)).replace("**", "")
+    return [found for found in re.split(r"\n|(?<=[.!?]) +(?=[A-Z(\"*])", text) if found.strip()]
+
+
+def test_prose_is_told_from_code(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A title\nOne. Two `a; b` words\nand [a link](x;y).\n\n```\ncode; code\n```\n"
+        "\n    typed; code\n\n| a; cell | `b` |\n|---|---|\n- an item\n",
+        encoding="utf-8",
+    )
+    found = ["A title", "One.", "Two Code words and a link.", "a; cell", "Code", "---", "---"]
+    assert [each.strip() for each in sentences_on(page) if each.strip("- ")] == [
+        each for each in [*found, "an item"] if each.strip("-")
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_is_plain(page):
+    for sentence in sentences_on(page):
+        assert ";" not in sentence
+        assert words_of(sentence) <= MOST_WORDS_ON_A_PAGE, sentence
+        first = sentence.split(maxsplit=1)[0]
+        assert first not in FRONTED or sentence.endswith("?"), sentence
+        assert not re.search(r"(?<![\w.])\.\d", sentence), f"a zero before the point: {sentence}"

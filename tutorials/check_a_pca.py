@@ -10,7 +10,7 @@ and does a component rest on a few of them?
 # %%
 # Load the table
 # --------------
-# The measurements have different units, so use ``scale=True``. Without it, the first component is
+# The measurements have different units, so use ``scale=True``. Otherwise the first component is
 # proline alone, which is measured in hundreds:
 from sklearn.datasets import load_wine
 
@@ -31,7 +31,8 @@ print(model.choice_.verdict)
 axes = plots.components(model.choice_)
 
 # %%
-# The left panel shows the strength of each component. Above 1 it is stronger than noise. The right
+# The left panel shows the strength of each component. A component above 1 is
+# stronger than noise. The right
 # panel answers another question: how well do so many components predict values that were left out?
 #
 # **A reason to doubt.** The two answers differ. Six components stand out of the noise, but only

@@ -29,7 +29,7 @@ counts = pd.DataFrame(random.poisson(rates * depth), index=patients, columns=gen
 print(counts.iloc[:3, :6])
 
 # %%
-# With your own data, read a file: ``datasets.read_expression("counts.csv")`` reads CSV, Excel, GCT,
+# For your own data, read a file: ``datasets.read_expression("counts.csv")`` reads CSV, Excel, GCT,
 # Parquet, H5AD and more. Use ``samples="columns"`` if genes are in rows.
 #
 # Why the raw counts do not work

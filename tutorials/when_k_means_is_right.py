@@ -11,7 +11,7 @@ at the true classes, and what to do instead.
 # Load the table
 # --------------
 # The wines come from three cultivars. Their measurements have different units, so scale each one to
-# standard deviation 1. Without this step proline, which is measured in hundreds, decides alone.
+# standard deviation 1. Otherwise proline, which is measured in hundreds, decides alone.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_wine
@@ -70,8 +70,8 @@ for ax, labels, title in zip(
 #
 # Give the clusters centres
 # -------------------------
-# ``affine=True`` lets each line pass through the mean of its cluster. With ``n_components=0`` there
-# is no line at all: each cluster is a point, its mean profile, as in K-means.
+# ``affine=True`` lets each line pass through the mean of its cluster. If ``n_components=0``,
+# there is no line at all: each cluster is a point, its mean profile, as in K-means.
 models = {
     "lines through the origin": lines,
     "lines with centres": PSC(3, n_components=1, affine=True, random_state=0).fit(X),

@@ -22,7 +22,7 @@ truth, truth_new = union.target[::2], union.target[1::2]
 # %%
 # The clusters have centres of their own, away from the origin: ``affine=True``.
 model = PSC(3, n_components=[1, 2, 3], affine=True, random_state=0).fit(X)
-print(f"stopped: {model.stop_reason_} after {model.n_iter_} sweeps")
+print(f"stopped: {model.stop_reason_} after {model.n_iter_} iterations")
 print(f"in the right cluster: {matched_accuracy(truth, model.labels_):.3f}")
 print(f"new samples:          {matched_accuracy(truth_new, model.predict(new)):.3f}")
 
@@ -40,8 +40,8 @@ if sys.argv[1:]:
     ax.figure.savefig(sys.argv[1])
 
 # %%
-# ``transform`` gives the score of each sample under each cluster; the lowest wins. Where the two
-# lowest are close, the sample sits between two clusters.
+# ``transform`` gives the score of each sample under each cluster, and the lowest wins. If the two
+# lowest are close, the sample lies between two clusters.
 scores = np.sort(model.transform(new), axis=1)
 between = np.argsort(scores[:, 1] - scores[:, 0])[:3]
 print("new samples that sit between two clusters:", between.tolist())

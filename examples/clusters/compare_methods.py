@@ -14,8 +14,8 @@ from subspaces.datasets import make_scenario
 planes = make_scenario("c", sparse=True, random_state=0)
 
 # %%
-# Give the known classes as ``labels`` where there are any; otherwise the table tells how far each
-# method agrees with the others.
+# Pass known classes as ``labels`` if you have any. Otherwise the table shows how far each method
+# agrees with the others.
 methods = ["PSC", "KSubspaces", "SSC", "SCC", "GPCA", "MPPCA", "KMeans"]
 found = compare(planes.data, 2, 2, methods=methods, labels=planes.target)
 print(found.table[["ari", "accuracy", "warnings"]].round(2))

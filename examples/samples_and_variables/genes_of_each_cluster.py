@@ -2,8 +2,8 @@
 Sub-types and the genes behind each
 ===================================
 
-120 samples of 1000 genes, simulated. There are three sub-types; in each, two programmes of 15 genes
-go up and down together, other genes in each sub-type. The rest is noise. Which samples belong
+The table is simulated: 120 samples of 1000 genes. There are three sub-types. In each, two
+programmes of 15 genes go up and down together, and the rest is noise. Which samples belong
 together, and which genes make them so?
 """
 
