@@ -14,7 +14,6 @@ from sklearn.preprocessing import StandardScaler
 from subspaces import KSubspaces, compare
 from subspaces.comparison import METHODS
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.messages import ParameterError
 from tests.estimators.checks import CLUSTERERS
 from tests.warned import refuses
 
@@ -106,40 +105,40 @@ def test_plot():
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "message"),
+    ("options", "kind", "refused"),
     [
-        ({"methods": ["KMaens"]}, ValueError, "'KMaens' is unknown. Choose from PSC"),
-        ({"methods": []}, ValueError, "methods is empty"),
-        ({"methods": "PSC"}, TypeError, "is a string"),
-        ({"labels": [0, 1]}, ValueError, r"labels has shape \(2,\), but there are 70 samples"),
+        ({"methods": ["KMaens"]}, ValueError, "methods"),
+        ({"methods": []}, ValueError, "methods"),
+        ({"methods": "PSC"}, TypeError, "methods"),
+        ({"labels": [0, 1]}, ValueError, "labels"),
         (
             {"labels": [None] + [1] * 69},
             ValueError,
-            "1 of the labels are missing, the first for sample 0",
+            "labels",
         ),
         (
             {"labels": [1.0, np.nan] * 35},
             ValueError,
-            "35 of the labels are missing, the first for sample 1",
+            "labels",
         ),
-        ({"n_clusters": 71}, ValueError, "n_clusters=71 is out of range for 70 samples"),
-        ({"n_components": [1, 2, 3]}, ValueError, "3 entries for n_clusters=2"),
-        ({"n_components": 9}, ValueError, "n_components=9 is out of range for 8 variables"),
-        ({"affine": "yes"}, TypeError, "affine='yes' is not a bool"),
+        ({"n_clusters": 71}, ValueError, "n_clusters"),
+        ({"n_components": [1, 2, 3]}, ValueError, "n_components"),
+        ({"n_components": 9}, ValueError, "n_components"),
+        ({"affine": "yes"}, TypeError, "affine"),
     ],
 )
-def test_bad_input(options, kind, message):
-    with pytest.raises(kind, match=message):
+def test_bad_input(options, kind, refused):
+    with refuses(refused, kind=kind):
         compare(UNION.data, **{"n_clusters": 2, "n_components": 1, **options})
 
 
 def test_methods_that_take_missing_cells_are_named_and_compared():
     X = make_subspaces([40, 40], 8, [2, 2], noise=0.05, random_state=0).data
     X[5, 3] = X[9, 1] = np.nan
-    with pytest.raises(ParameterError, match="such as PSC, MPPCA,") as said:
+    with refuses("X", naming=["PSC", "MPPCA"]) as said:
         compare(X, 2, 2, methods=["PSC", "KMeans", "MPPCA", "SSC"])
     assert said.value.parameters["methods"] == ["KMeans", "SSC"]
-    with pytest.raises(ParameterError, match="such as PSC, KSubspaces, MPPCA,"):
+    with refuses("X", naming=["PSC", "KSubspaces", "MPPCA"]):
         compare(X, 2, 2, methods=["SSC"])
     found = compare(X, 2, 2, methods=["PSC", "MPPCA"])
     assert found.columns["error"] == ["", ""]

@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces.datasets import load_penguins, make_proteomics, make_scenario, make_subspaces
 from subspaces.subspace import squared_residual
+from tests.warned import refuses
 
 
 @pytest.mark.parametrize("name", list("abcde"))
@@ -60,20 +61,20 @@ def test_same_seed_same_data():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "refused"),
     [
-        (lambda: make_scenario("f"), "name='f' is unknown. Use one of a, b, c, d, e"),
-        (lambda: make_scenario("d", n_features=2), "n_components.2.=3 is out of range for P = 2"),
-        (lambda: make_subspaces(10, 3, 2), "n_components=2 is not a list"),
-        (lambda: make_subspaces(1, 3, [1, 1]), "n_samples=1 is out of range for 2 clusters"),
-        (lambda: make_subspaces([3], 3, [1, 1]), "has 1 entries, but n_components has 2"),
-        (lambda: make_subspaces(10, 3, [1], noise=-1), "noise=-1 is out of range"),
-        (lambda: make_subspaces(10, 3, [1], scores="cubic"), "scores='cubic' is unknown"),
-        (lambda: make_subspaces(10, 3, [1], n_variables=4), "n_variables=4 is out of range"),
+        (lambda: make_scenario("f"), "name"),
+        (lambda: make_scenario("d", n_features=2), "n_components[2]"),
+        (lambda: make_subspaces(10, 3, 2), "n_components"),
+        (lambda: make_subspaces(1, 3, [1, 1]), "n_samples"),
+        (lambda: make_subspaces([3], 3, [1, 1]), "n_samples"),
+        (lambda: make_subspaces(10, 3, [1], noise=-1), "noise"),
+        (lambda: make_subspaces(10, 3, [1], scores="cubic"), "scores"),
+        (lambda: make_subspaces(10, 3, [1], n_variables=4), "n_variables"),
     ],
 )
-def test_bad_parameters_get_one_line(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_parameters_get_one_line(call, refused):
+    with refuses(refused):
         call()
 
 
@@ -104,16 +105,16 @@ def test_markers_of_proteins_set_their_group_apart():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "refused"),
     [
-        ({"n_markers": 101}, "n_markers=101 is out of range for 3 groups of 300 proteins"),
-        ({"missing": 1.0}, "missing=1.0 is out of range"),
-        ({"low": -0.1}, "low=-0.1 is out of range"),
-        ({"n_groups": 0}, "n_groups=0"),
+        ({"n_markers": 101}, "n_markers"),
+        ({"missing": 1.0}, "missing"),
+        ({"low": -0.1}, "low"),
+        ({"n_groups": 0}, "n_groups"),
     ],
 )
-def test_bad_proteins(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_proteins(options, refused):
+    with refuses(refused):
         make_proteomics(**options)
 
 

@@ -249,22 +249,22 @@ def test_bad_matrices_get_one_line(case, function):
 
 
 @pytest.mark.parametrize(
-    ("n_components", "center", "kind", "message"),
+    ("n_components", "center", "kind", "refused"),
     [
         (
             5,
             False,
             ValueError,
-            "n_components=5 is out of range for 8 samples x 4 variables.*0 to 4",
+            "n_components",
         ),
-        (-1, False, ValueError, "n_components=-1"),
-        (1.5, False, TypeError, "n_components=1.5 is not an integer"),
-        (True, False, TypeError, "not an integer"),
-        ("2", False, TypeError, "n_components='2' is not an integer"),
+        (-1, False, ValueError, "n_components"),
+        (1.5, False, TypeError, "n_components"),
+        (True, False, TypeError, "n_components"),
+        ("2", False, TypeError, "n_components"),
     ],
 )
-def test_bad_dimensions_get_one_line(n_components, center, kind, message):
-    with pytest.raises(kind, match=message):
+def test_bad_dimensions_get_one_line(n_components, center, kind, refused):
+    with refuses(refused, kind=kind):
         pca_press(GOOD, n_components, center=center)
 
 
@@ -288,7 +288,7 @@ def test_center_is_a_bool():
 def test_bad_values_in_a_frame_are_named():
     frame = pd.DataFrame(GOOD.copy(), columns=list("abcd"))
     frame.loc[3, "c"] = np.inf
-    with pytest.raises(ValueError, match=r"row 3, column 'c'"):
+    with refuses("X", place="row 3, column 'c'"):
         pca_press(frame, 1)
 
 
@@ -298,7 +298,7 @@ def test_bad_regressions():
             ols_press(GOOD, y)
     with refuses("y"):
         ols_press(GOOD, [1, 2, 3])
-    with pytest.raises(ValueError, match="cannot predict row 0 of X"):
+    with refuses("X", naming=["row 0"]):
         ols_press(GOOD[:4], np.ones(4))
 
 

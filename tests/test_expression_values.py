@@ -6,7 +6,7 @@ from scipy import sparse
 
 from subspaces.expression_values import doubt, read_cells, read_values
 from subspaces.recipes import ExpressionScaler
-from tests.warned import warns
+from tests.warned import refuses, warns
 
 RANDOM = np.random.default_rng(0)
 LOGS = RANDOM.normal(7.0, 2.0, (30, 200))
@@ -71,9 +71,9 @@ def test_cells_hold_counts_or_logarithms(values, kind, because):
 
 
 def test_intensities_are_no_cells():
-    with pytest.raises(ValueError, match=r"cannot be counts or logarithms"):
+    with refuses("X"):
         read_cells(2.0**LOGS - 60.0)
-    with pytest.raises(ValueError, match=r"Whole numbers from -\d+ to \d+ cannot be"):
+    with refuses("X"):
         read_cells(np.rint(LOGS - 8.0))
 
 

@@ -126,18 +126,18 @@ def test_the_figure_of_components_takes_a_pair_of_axes():
 
 
 @pytest.mark.parametrize(
-    ("draw", "use"),
+    ("draw", "refused"),
     [
-        (plots.components, r"plots.components\(pca_components\(X\)\)"),
-        (plots.outliers, r"plots.outliers\(pca_outliers\(X, 2\)\)"),
-        (plots.influence, r"plots.influence\(pca_influence\(X, 2\)\) or plots.influence\(model\)"),
-        (plots.selection, r"plots.selection\(select_n_clusters\(model, X\)\)"),
-        (plots.comparison, r"plots.comparison\(compare\(X, n_clusters\)\)"),
-        (plots.candidates, r"plots.candidates\(PSC\(\"auto\", n_components=\"auto\"\).fit\(X\)\)"),
+        (plots.components, "result"),
+        (plots.outliers, "result"),
+        (plots.influence, "result"),
+        (plots.selection, "result"),
+        (plots.comparison, "result"),
+        (plots.candidates, "model"),
     ],
 )
-def test_a_table_in_place_of_a_result_is_told_what_to_pass(draw, use):
-    with pytest.raises(TypeError, match=use):
+def test_a_table_in_place_of_a_result_is_told_what_to_pass(draw, refused):
+    with refuses(refused):
         draw(pd.DataFrame(generic(9, 3)))
 
 
@@ -187,7 +187,7 @@ def test_influence_of_a_model_names_the_most_influential(model):
     assert texts(ax) == [f"s{i}" for i in worst]
     np.testing.assert_allclose(np.sort(drawn(ax)[:, 1]), np.sort(model.influence_))
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
-    with pytest.raises(ValueError, match=r"KSubspaces has no influence_\. Pass a fitted PSC"):
+    with refuses("model", naming=["KSubspaces", "PSC"]):
         plots.influence(KSubspaces(2, n_init=1, random_state=0).fit(generic(20, 4)))
 
 
@@ -385,7 +385,7 @@ def test_bad_input_is_named(call, kind, message, model):
 
 def test_a_point_has_no_axes():
     model = KSubspaces(2, n_components=0, affine=True, n_init=1, random_state=0).fit(generic(9, 3))
-    with pytest.raises(ValueError, match=r"have no angles. .*plots.load"):
+    with refuses("model", naming=["plots.load"]):
         plots.angles(model)
     X = generic(9, 3)
     ax = plots.scores(model, X, 1, n_named=0)
@@ -408,9 +408,9 @@ def test_clusters_in_three_dimensions():
     assert ax.get_title() == "two"
     assert len(ax.lines) == 1
     assert len(ax.collections) == 3
-    with pytest.raises(ValueError, match=r"needs 3 columns"):
+    with refuses("X"):
         plots.clusters_3d(generic(5, 4), np.zeros(5))
-    with pytest.raises(ValueError, match=r"2 of 5 samples have missing values.* model.impute\(X\)"):
+    with refuses("X", naming=["model.impute(X)"]):
         plots.clusters_3d([[np.nan, 1, 2]] * 2 + [[1, 2, 3]] * 3, np.zeros(5, int))
     for labels in (np.zeros(4, int), np.zeros(5), np.full(5, -1), list("abcde")):
         with refuses("labels"):

@@ -113,14 +113,14 @@ def test_samples_are_brought_to_one_total_first(table):
     expected = np.log2(1 + np.maximum(100 * shares, 1.0))[:, [1, 3]]
     np.testing.assert_allclose(prepare(table, given).data, expected)
     empty = Table(0 * table.data, table.sample_names, table.variable_names)
-    with pytest.raises(ValueError, match=r"sample 'A' .* add up to 0.*cannot be scaled"):
+    with refuses("X", sample="A"):
         prepare(empty, given)
 
 
 def test_what_cannot_be_done_is_said(table):
     with refuses("top_variables", 5):
         learn_preparation(table, top_variables=5)
-    with pytest.raises(ValueError, match=r"lacks 2 of the 3 variables .*: p, q\."):
+    with refuses("X", names=["p", "q"]):
         prepare(table, Preparation(("p", "w", "q")))
     below = Table(-table.data, table.sample_names, table.variable_names)
     with refuses("log", -1.0) as raised:

@@ -150,9 +150,9 @@ def test_a_sample_without_counts_is_named():
     counts = molecules()
     scaler = ExpressionScaler().fit(counts)
     counts[7] = 0
-    with pytest.raises(ValueError, match=r"sample 7 add up to 0"):
+    with refuses("X", sample=7):
         scaler.transform(counts)
-    with pytest.raises(ValueError, match=r"sample 7 add up to 0"):
+    with refuses("X", sample=7):
         ExpressionScaler().fit(counts)
 
 
@@ -163,13 +163,13 @@ def test_samples_and_genes_have_their_names_in_errors():
     empty = counts.copy()
     empty.iloc[[7, 9]] = 0.0
     for fails in (scaler.transform, ExpressionScaler().fit):
-        with pytest.raises(ValueError, match=r"sample 's7' \(and 1 more\) add up to 0"):
+        with refuses("X", sample="s7"):
             fails(empty)
     counts.iloc[3, 14] = np.nan
     for fails in (scaler.transform, ExpressionScaler().fit, recipes.expression(2).fit):
-        with pytest.raises(ValueError, match=r"^Sample 's3' has no value for 'gene14'"):
+        with refuses("X", gap="Sample 's3' has no value for 'gene14'"):
             fails(counts)
-    with pytest.raises(ValueError, match=r"^Sample 3 has no value for 'x14'"):
+    with refuses("X", gap="Sample 3 has no value for 'x14'"):
         ExpressionScaler().fit(counts.to_numpy())
     counts.iloc[3, 14] = -1.0
     with refuses("log", -5.71875) as raised:
@@ -213,13 +213,13 @@ def test_a_sparse_table_is_prepared_as_the_dense_one_is(options, logs):
 
 def test_bad_sparse_tables_are_refused():
     counts = sparse.csr_matrix(molecules())
-    with pytest.raises(ValueError, match=r"X has only 1 sample\. You need at least 2"):
+    with refuses("X", n=1, needed=2):
         ExpressionScaler().fit(counts[:1])
     counts.data[3] = np.nan
-    with pytest.raises(ValueError, match="NaN or infinite values"):
+    with refuses("X", naming=["NaN"]):
         ExpressionScaler().fit(counts)
     empty = sparse.csr_matrix(np.vstack([molecules(), np.zeros(400)]))
-    with pytest.raises(ValueError, match="sample 55 add up to 0"):
+    with refuses("X", sample=55):
         ExpressionScaler().fit(empty)
 
 
@@ -273,9 +273,7 @@ def test_a_consensus_that_finds_fewer_clusters_says_so():
 
 
 def test_a_consensus_of_equal_rows_is_refused_and_of_one_direction_found():
-    with pytest.raises(
-        ValueError, match="All samples are identical, so there is nothing to cluster"
-    ):
+    with refuses("X", naming=["identical"]):
         ConsensusProfiles(2).fit(np.full((20, 30), 0.1))
     random = np.random.default_rng(0)
     along = np.repeat([1.0, 7.0], 10) + random.normal(0, 0.1, 20)
@@ -319,7 +317,7 @@ def test_names_that_are_no_genes_are_warned_of():
     with warns("swapped"):
         ExpressionScaler().fit(pd.DataFrame(X.T, table.columns, [f"s{i}" for i in range(len(X))]))
     twice = table.rename(columns={"gene3": "gene7"})
-    with pytest.raises(ValueError, match="are named 'gene7'"):
+    with refuses("X", twice="gene7"):
         ExpressionScaler().fit(twice)
 
 
@@ -389,23 +387,23 @@ def test_the_callers_array_is_not_changed():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "refused"),
     [
-        ({"floor": 1e9}, "floor=1e.* is above all values"),
-        ({"floor": 0.0}, "floor=0 is not positive"),
+        ({"floor": 1e9}, "floor"),
+        ({"floor": 0.0}, "floor"),
         (
             {"kind": "genes"},
-            "kind='genes' is unknown. Use one of auto, cells, intensities, log, ratios, shares",
+            "kind",
         ),
-        ({"kind": "ratios", "log": "yes"}, "ratios are 0 or negative"),
-        ({"kind": "counts"}, "Counts cannot be negative, but X has -"),
-        ({"log": "maybe"}, "log='maybe' is unknown. Use one of auto, yes, no"),
-        ({"n_genes": 0}, "n_genes=0 is out of range"),
-        ({"n_axes": 0}, "n_axes=0 is out of range"),
+        ({"kind": "ratios", "log": "yes"}, "kind"),
+        ({"kind": "counts"}, "kind"),
+        ({"log": "maybe"}, "log"),
+        ({"n_genes": 0}, "n_genes"),
+        ({"n_axes": 0}, "n_axes"),
     ],
 )
-def test_bad_settings(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_settings(options, refused):
+    with refuses(refused):
         ExpressionScaler(**options).fit(X)
 
 
@@ -502,7 +500,7 @@ class TestTheRecipeAsOneModel:
         without = recipe.report(path=tmp_path / "one.html").read_text()
         page = recipe.report(frame, tmp_path / "two.html").read_text()
         for text in (without, page):
-            assert "Prepared before clustering: samples scaled to a total of" in text
+            assert "How the values were prepared: samples scaled to a total of" in text
             assert "g45" in text
         assert "differ beyond chance" in page  # effects need the deviations of all axes
         assert not hasattr(recipe[-1], "preparation_")
@@ -538,5 +536,5 @@ class TestTheRecipeAsOneModel:
 def test_complex_tables_are_refused_sparse_ones_too():
     values = np.exp(np.random.default_rng(1).normal(size=(20, 6)))
     for table in (values * 1j, sparse.csr_array(values * (1 + 1j))):
-        with pytest.raises(ValueError, match="Complex data not supported"):
+        with refuses("X"):
             ExpressionScaler(kind="log").fit(table)

@@ -10,6 +10,7 @@ import pytest
 
 from subspaces.app.tables import doubts, read_table
 from subspaces.datasets import read_expression
+from tests.warned import refuses, warns
 
 MIXED = (
     "name,smoker,alive,share,price,cost,weight,x\n"
@@ -42,8 +43,8 @@ def test_yes_and_no_percentages_money_and_units_are_numbers(file):
     )
     (note,) = table.notes
     for column in ("smoker (yes/no)", "share (%)", "price ($)", "cost (EUR)", "weight (g)"):
-        assert column in note
-    assert "x (" not in note
+        assert column in note.parameters["columns"]
+    assert len(note.parameters["columns"]) == 6
 
 
 def test_units_are_read_where_samples_are_columns(file):
@@ -90,7 +91,7 @@ def test_how_numbers_with_marks_are_written(file, cells, numbers):
 )
 def test_columns_that_may_mean_more_than_one_thing_are_not_guessed(file, cells):
     rows = "".join(f"s{i},{cell},{i}\n" for i, cell in enumerate(cells))
-    with pytest.raises(ValueError, match="'a'"):
+    with refuses("path", naming=["'a'"]):
         read_table(file("id,a,b\n" + rows))
 
 
@@ -101,11 +102,11 @@ def test_a_first_column_names_the_samples_only_if_each_entry_is_there_once(file)
     smokers = read_table(file("smoker,a,b\nyes,1,5\nno,2,3\nyes,3,3\n"))
     assert smokers.variable_names == ("smoker", "a", "b")
     sites = file("site,a,b\nBonn,1,5\nUlm,2,3\nBonn,3,3\nUlm,3,3\n")
-    with pytest.raises(ValueError, match="labels='site'"):
+    with refuses("path", naming=["labels='site'"]):
         read_table(sites)
     assert read_table(sites, labels="site").sample_names[0] == "sample1"
     pd.read_csv(sites).to_parquet(sites.with_suffix(".parquet"))
-    with pytest.raises(ValueError, match="labels='site'"):
+    with refuses("path", naming=["labels='site'"]):
         read_table(sites.with_suffix(".parquet"))
 
 
@@ -126,7 +127,7 @@ def test_the_column_of_sample_names_is_chosen(file, tmp_path, kind):
         read_table(path, sample_names="years")
     with pytest.raises(ValueError, match="'A'"):
         read_table(path, sample_names="country", ignore=["kind"])
-    with pytest.warns(UserWarning, match="country, kind"):
+    with warns("left_out_text"):
         read = read_expression(path, sample_names="YEAR", ignore_text=True)
     assert read.sample_names.tolist() == ["1998", "1999", "2000"]
 
@@ -164,12 +165,12 @@ def test_a_column_of_numbers_without_a_heading_gives_way_to_the_names_chosen(fil
 def test_all_columns_of_text_are_left_out_at_once(file):
     text = "id,site,date,x,code,y\nA,Bonn,2024-05-01,1,u7,yes\nB,Ulm,2024-05-02,2,8,no\n"
     text += "C,Ulm,2024-05-03,3,u9,no\n"
-    with pytest.raises(ValueError, match="ignore_text=True") as caught:
+    with refuses("path") as caught:
         read_table(file(text))
     assert "date (dates)" in str(caught.value)
     table = read_table(file(text), ignore_text=True)
     assert table.variable_names == ("x", "y")  # two of three codes are text
-    assert any("site, date, code" in note for note in table.notes)
+    assert table.notes[0].parameters["names"] == ["site", "date", "code"]
     assert table.left_out == ()
     genes = "gene,biotype,A,B\nTP53,coding,1,2\nkind,word,u,v\nKIT,coding,3,4\n"
     turned = read_table(file(genes), samples="columns", ignore_text=True)
@@ -178,28 +179,28 @@ def test_all_columns_of_text_are_left_out_at_once(file):
 
 
 def test_a_cell_of_text_among_numbers_is_not_left_out(file):
-    with pytest.raises(ValueError, match="'<LOD' is not a number"):
+    with refuses("path", naming=["'<LOD'"]):
         read_table(file("id,a,b\nA,1,2\nB,<LOD,3\nC,2,2\n"), ignore_text=True)
-    with pytest.raises(ValueError, match="'1,5' has a decimal comma"):
+    with refuses("path", naming=["'1,5'"]):
         read_table(file("id;a;b\nA;1,5;2.5\nB;2,5;3.5\n"), ignore_text=True)
 
 
 def test_text_that_is_there_once_may_name_the_samples(file):
     path = file("x,car,y\n1,Fiat,4\n2,Lotus,3\n3,Porsche,3\n")
-    with pytest.raises(ValueError, match="sample_names='car'"):
+    with refuses("path", naming=["sample_names='car'"]):
         read_table(path)
     assert read_table(path, sample_names="car").sample_names == ("Fiat", "Lotus", "Porsche")
 
 
 def test_samples_without_values_are_named_and_dropped_together(file):
     path = file("id,a,b\nA,,\nB,1,2\nC,NA,\nD,2,4\n")
-    with pytest.raises(ValueError, match=r"'A', 'C'.*drop_empty=True"):
+    with refuses("drop_empty", naming=["'A'", "'C'"]):
         read_table(path)
     table = read_table(path, drop_empty=True)
     assert table.sample_names == ("B", "D")
     assert table.data.tolist() == [[1, 2], [2, 4]]
-    assert any("A, C" in note for note in table.notes)
-    with pytest.raises(ValueError, match="All samples are empty"):
+    assert table.notes[-1].parameters["names"] == ["A", "C"]
+    with refuses("X"):
         read_table(file("id,a,b\nA,,\nC,NA,\n"), drop_empty=True)
 
 
@@ -265,9 +266,9 @@ def test_two_lines_of_headers_as_pandas_writes_them(tmp_path):
 
 def test_a_line_of_units_below_the_header_is_refused_with_what_leaves_it_out(file):
     path = file("id,x,y\nunit,kg,m\ns1,1,2\ns2,5,1\ns3,4,4\n")
-    with pytest.raises(ValueError, match=r"line 2.*ignore=\['unit'\]"):
+    with refuses("path", naming=["line 2", "'unit'"]):
         read_table(path)
     assert read_table(path, ignore=["unit"]).data.shape == (3, 2)
     bare = file("x,y\nkg,m\n1,2\n5,1\n4,4\n")
-    with pytest.raises(ValueError, match=r"line 2.*ignore=\['sample1'\]"):
+    with refuses("path", naming=["line 2", "'sample1'"]):
         read_table(bare)

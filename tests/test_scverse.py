@@ -172,7 +172,7 @@ def test_the_number_of_types_is_chosen_by_stability(pca):
         cells.obsm["X_pca"] = recipes.ExpressionScaler(n_axes=9).fit(cells.X).project(cells.X)
     scverse.psc(cells, "auto", max_clusters=4, random_state=0)
     assert adjusted_rand_score(TYPES, cells.obs["psc"]) == 1.0
-    assert cells.uns["psc"]["verdict"].startswith("3 clusters, the most stable number")
+    assert cells.uns["psc"]["verdict"].startswith("The most stable number of clusters is 3")
 
 
 @pytest.mark.parametrize("source", ["X", "X_pca", "lines"])
@@ -197,7 +197,7 @@ def test_batches_are_centred_and_a_warning_says_so(source):
 
 
 def test_bad_batches(cells):
-    with pytest.raises(ValueError, match=r"adata.obs has no 'batch'. It is empty"):
+    with refuses("adata", name="batch", there="is empty"):
         scverse.psc(cells, batch_key="batch")
     cells.obs["batch"] = ["a"] * 199 + [None]
     with refuses("batch_key"):
@@ -210,7 +210,7 @@ def test_bad_batches(cells):
 def test_what_the_recipe_cannot_prepare(planes):
     dask_array = pytest.importorskip("dask.array")
     lazy = anndata.AnnData(dask_array.from_array(planes.data, chunks=(70, -1)))
-    with pytest.raises(TypeError, match=r"Dask array, .* n_components"):
+    with refuses("adata", kind=TypeError, naming=["Dask"]):
         scverse.psc(lazy)
     lazy.obs["batch"] = ["a", "b"] * 100
     with refuses("batch_key", kind=TypeError):
@@ -249,27 +249,27 @@ def test_results_survive_a_file(cells, tmp_path):
 
 
 def test_what_cannot_be_clustered(cells, tmp_path):
-    with pytest.raises(TypeError, match="adata is a ndarray"):
+    with refuses("adata", kind=TypeError):
         scverse.psc(cells.X)
-    with pytest.raises(ValueError, match=r"layers has no 'counts'. It is empty"):
+    with refuses("adata", name="counts", there="is empty"):
         scverse.psc(cells, layer="counts")
-    with pytest.raises(ValueError, match=r"obsm has no 'X_pca'"):
+    with refuses("adata", name="X_pca"):
         scverse.psc(cells, use_rep="X_pca")
     with refuses("layer"):
         scverse.psc(cells, use_rep="X_pca", layer="counts")
     with refuses("n_neighbours", kind=TypeError):
         scverse.psc(cells, n_neighbours=3)
-    with pytest.raises(ValueError, match="has no X"):
+    with refuses("adata"):
         scverse.psc(anndata.AnnData(obs=cells.obs))
     holey = cells.copy()
     holey.X[3, 5] = np.nan
-    with pytest.raises(ValueError, match="nan at row 3, column 5"):
+    with refuses("X", place="row 3, column 5"):
         scverse.psc(holey, n_variables=5)
     scverse.psc(holey, n_components=2, random_state=0)
     assert np.all(np.isfinite(holey.obsm["X_psc"]))
     cells.write_h5ad(tmp_path / "cells.h5ad")
     backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
-    with pytest.raises(ValueError, match=r"Load it with adata.to_memory\(\)"):
+    with refuses("adata", naming=["adata.to_memory()"]):
         scverse.psc(backed)
     backed.file.close()
     assert not list(cells.obs)
@@ -408,11 +408,11 @@ def test_doubts_name_the_cell(tissue):
 
 
 def test_components_that_cannot_be_counted(tissue, tmp_path):
-    with pytest.raises(TypeError, match="adata is a ndarray"):
+    with refuses("adata", kind=TypeError):
         scverse.pca_components(tissue.X)
     with refuses("layer"):
         scverse.pca_components(tissue, use_rep="X_pca", layer="counts")
-    with pytest.raises(ValueError, match=r"adata.var has no 'some'. It has 'highly_variable'"):
+    with refuses("adata", name="some"):
         scverse.pca_components(tissue, mask_var="some")
     for wrong in ("kind", np.arange(40), [True] * 39):
         with refuses("mask_var"):
@@ -426,19 +426,17 @@ def test_components_that_cannot_be_counted(tissue, tmp_path):
     holey.X[3, 5] = np.nan
     assert scverse.pca_components(holey) == 3
     holey.X[3, 5] = np.inf
-    with pytest.raises(ValueError, match=r"inf at row 'cell3', column 'gene5'"):
+    with refuses("X", place="row 'cell3', column 'gene5'"):
         scverse.pca_components(holey)
     dask_array = pytest.importorskip("dask.array")
     lazy = tissue.copy()
     lazy.X = dask_array.from_array(tissue.X, chunks=(30, -1))
-    with pytest.raises(
-        TypeError, match=r"adata.X is a Dask array. Load it with adata.to_memory\(\)"
-    ):
+    with refuses("adata", kind=TypeError, name="adata.X"):
         scverse.pca_components(lazy)
     assert scverse.pca_components(lazy.to_memory()) == 3
     tissue.write_h5ad(tmp_path / "tissue.h5ad")
     backed = anndata.read_h5ad(tmp_path / "tissue.h5ad", backed="r")
-    with pytest.raises(ValueError, match=r"Load it with adata.to_memory\(\)"):
+    with refuses("adata", naming=["adata.to_memory()"]):
         scverse.pca_components(backed)
     backed.file.close()
     assert "pca_components" not in tissue.uns

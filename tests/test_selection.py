@@ -458,44 +458,48 @@ def test_plots():
 
 
 @pytest.mark.parametrize(
-    ("call", "kind", "message"),
+    ("call", "kind", "refused"),
     [
-        (lambda: select_n_clusters(PSC(), DENSE.data, []), ValueError, "candidates is empty"),
-        (lambda: select_n_clusters(PSC(), DENSE.data, [3, 2]), ValueError, "must increase"),
-        (lambda: select_n_clusters(PSC(), DENSE.data, [999]), ValueError, "candidates=999 is out"),
-        (lambda: select_n_clusters(KMeans(), DENSE.data), TypeError, "KMeans has no n_components"),
-        (lambda: select_n_clusters(PSC, DENSE.data), TypeError, "is not an estimator"),
-        (lambda: select_n_clusters(PSC(), DENSE.data, 3), TypeError, r"Pass range\(1, 4\)"),
+        (lambda: select_n_clusters(PSC(), DENSE.data, []), ValueError, "candidates"),
+        (lambda: select_n_clusters(PSC(), DENSE.data, [3, 2]), ValueError, "candidates"),
+        (lambda: select_n_clusters(PSC(), DENSE.data, [999]), ValueError, "candidates"),
+        (lambda: select_n_clusters(KMeans(), DENSE.data), TypeError, "estimator"),
+        (lambda: select_n_clusters(PSC, DENSE.data), TypeError, "estimator"),
+        (lambda: select_n_clusters(PSC(), DENSE.data, 3), TypeError, "candidates"),
         (
             lambda: select_n_components(KSubspaces(), DENSE.data, 3, criterion="joint"),
             TypeError,
-            "KSubspaces has no n_variables. Pass .* such as PSC",
+            "estimator",
         ),
         (
             lambda: select_n_clusters(KSubspaces(n_init=1), DENSE.data, [1], criterion="free"),
             ValueError,
-            "criterion='free' needs PSC, because KSubspaces",
+            "criterion",
         ),
-        (lambda: select_n_clusters(PSC(n_components=[1, 2]), DENSE.data), ValueError, "is a list"),
+        (
+            lambda: select_n_clusters(PSC(n_components=[1, 2]), DENSE.data),
+            ValueError,
+            "n_components",
+        ),
         (
             lambda: select_n_clusters(PSC(), DENSE.data, criterion="gap"),
             ValueError,
-            "criterion='gap'",
+            "criterion",
         ),
-        (lambda: select_n_components(PSC(), DENSE.data, 31), ValueError, "max_components=31"),
+        (lambda: select_n_components(PSC(), DENSE.data, 31), ValueError, "max_components"),
         (
             lambda: select_n_components(PSC(), DENSE.data, criterion="press"),
             ValueError,
-            "criterion='press' always chooses the largest",
+            "criterion",
         ),
-        (lambda: select_n_variables(PSC(), DENSE.data), ValueError, "a first guess, such as 10"),
-        (lambda: select_n_variables(KSubspaces(), DENSE.data), TypeError, "has no n_variables"),
-        (lambda: stability(PSC(), DENSE.data, n_resamples=0), ValueError, "n_resamples=0 is out"),
-        (lambda: PSC("many").fit(DENSE.data), TypeError, "n_clusters='many' .*'auto'"),
+        (lambda: select_n_variables(PSC(), DENSE.data), ValueError, "n_variables"),
+        (lambda: select_n_variables(KSubspaces(), DENSE.data), TypeError, "estimator"),
+        (lambda: stability(PSC(), DENSE.data, n_resamples=0), ValueError, "n_resamples"),
+        (lambda: PSC("many").fit(DENSE.data), TypeError, "n_clusters"),
     ],
 )
-def test_bad_calls_get_one_line(call, kind, message):
-    with pytest.raises(kind, match=message) as caught:
+def test_bad_calls_get_one_line(call, kind, refused):
+    with refuses(refused, kind=kind) as caught:
         call()
     assert "\n" not in str(caught.value)
 
@@ -524,5 +528,5 @@ def test_numbers_are_not_chosen_through_holes(choose, name):
 
 
 def test_a_mixture_is_told_what_its_fits_compare_by():
-    with pytest.raises(TypeError, match=r"^MPPCA has no affine\. .* BIC"):
+    with refuses("estimator", kind=TypeError, naming=["MPPCA", "BIC"]):
         select_n_clusters(MPPCA(2), np.random.default_rng(0).normal(size=(40, 6)))

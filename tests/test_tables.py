@@ -92,7 +92,7 @@ def _counts(row):
 )
 def test_a_header_is_known_from_data(file, text, shape, first):
     if shape is None:
-        with pytest.raises(ValueError, match="is not a number") as caught:
+        with refuses("path") as caught:
             read_table(file(text))
         assert first in str(caught.value)
         return
@@ -138,7 +138,7 @@ def test_a_header_with_numbers_in_it_is_no_sample(file, text, sure, samples):
     assert len(data) == 12
     assert set(names) == set(top) - set(extra)
     assert bool(table.notes) != sure
-    assert all("line 1 was read as the header" in note for note in table.notes)
+    assert all((each.code, each.parameters["line"]) == ("number_header", 1) for each in table.notes)
 
 
 @pytest.mark.parametrize(
@@ -238,11 +238,11 @@ def test_gaps_are_missing_values(file, mark):
 
 def test_marks_of_missing_values_are_named(file):
     text = "id,x,y\nA,1,n.d.\nB,-999,3\nC,3,-999.0\n"
-    with pytest.raises(ValueError, match=r"'n\.d\.' is not a number"):
+    with refuses("path", naming=["'n.d.'"]):
         read_table(file(text))
     data = read_table(file(text), missing=["N.D.", "-999"]).data
     assert_array_equal(data, [[1.0, np.nan], [np.nan, 3.0], [3.0, np.nan]])
-    with pytest.raises(ValueError, match=r"2 samples have no values \('B', 'C'\)"):
+    with refuses("drop_empty", n=2):
         read_table(file(text), missing=["n.d.", "-999", "3"])
 
 
@@ -401,7 +401,7 @@ def test_parquet(tmp_path):
         assert table.sample_names == ("A", "B")
         assert table.variable_names == ("TP53",)
         assert table.classes == ("ALL", "AML")
-    with pytest.raises(ValueError, match=r"row 1, column 2 \('type'\): 'ALL' is not a number"):
+    with refuses("path", naming=["row 1, column 2", "'type'", "'ALL'"]):
         read_table(path)
     path.write_bytes(b"no such thing")
     with pytest.raises(ValueError, match="is not a Parquet file"):
@@ -438,7 +438,7 @@ def test_a_parquet_file_of_dates_and_of_numbers_that_are_missing(tmp_path):
     day = pd.date_range("2024-05-01", periods=3)
     frame = pd.DataFrame({"name": [*"ABC"], "day": day, "x": [1, 2, 4], "y": [True, False, True]})
     frame.to_parquet(path)
-    with pytest.raises(ValueError, match=r"column 2 \('day'\): '2024-05-01.* is not a number"):
+    with refuses("path", naming=["column 2", "'day'"]):
         read_table(path)
     assert_array_equal(read_table(path, ignore="day").data, [[1, 1], [2, 0], [4, 1]])
     frame.assign(day=["1.5", "", "n.d."]).to_parquet(path)

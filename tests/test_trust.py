@@ -138,11 +138,11 @@ def test_one_cluster_has_nothing_to_compare():
 def test_other_samples_and_a_model_without_labels_are_named():
     X, _ = blobs()
     model = PSC(3, random_state=0).fit(X)
-    with pytest.raises(ValueError, match=r"X has 5 samples, .* fitted to 90"):
+    with refuses("X", naming=["90"]):
         means_or_directions(model, X[:5])
     found = means_or_directions(make_pipeline(model), X)
     assert found.conclusion == means_or_directions(model, X).conclusion
-    with pytest.raises(ValueError, match=r"PSC has no labels_. Pass a fitted clusterer, or a pipe"):
+    with refuses("model", naming=["PSC"]):
         means_or_directions(PSC(3), X)
 
 
@@ -296,7 +296,7 @@ def test_a_variable_that_a_half_lacks_is_left_out_of_the_split():
     np.testing.assert_array_equal(found.per_resample, plain.per_resample)
     assert (found.k_means, found.verdict) == (plain.k_means, plain.verdict)
     rare[7, :8] = np.nan
-    with pytest.raises(ValueError, match="empty in one half of the split"):
+    with refuses("X"):
         stability(model, rare, n_resamples=3, random_state=0)
 
 

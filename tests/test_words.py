@@ -56,7 +56,7 @@ def all_messages():
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
             said = node.args[1:] if node.func.id == "doubt" else node.args
-            if node.func.id in WARNINGS | ERRORS | {"doubt"} and len(said) > 1:
+            if node.func.id in WARNINGS | ERRORS | {"doubt", "noted"} and len(said) > 1:
                 advice = [found for each in said[2:] if (found := advice_of(each))]
                 yield place, text_of(said[1]), advice
             elif node.func.id == "Advice":

@@ -34,11 +34,15 @@ def warns(*codes, kind=SubspacesWarning):
 
 
 @contextmanager
-def refuses(parameter, value=None, kind=ParameterError, **facts):
-    """Check that a block raises a `ParameterError` on this parameter, with this value and facts."""
+def refuses(parameter, value=None, kind=ParameterError, naming=(), **facts):
+    """Check that a block raises a `ParameterError` on this parameter, with this value and facts.
+
+    naming: code, names and figures that its text has.
+    """
     with pytest.raises(ParameterError) as raised:
         yield raised
     assert raised.value.parameter == parameter
     assert value in (None, raised.value.value)
     assert isinstance(raised.value, kind)
     assert facts.items() <= raised.value.parameters.items()
+    assert [each for each in naming if each not in str(raised.value)] == []

@@ -145,7 +145,7 @@ def _check_room(n: int, p: int) -> None:
     if too_large:
         raise MemoryError(
             f"ConsensusProfiles of {n} samples x {p} variables {too_large}. Use fewer samples, or "
-            "set consensus=False"
+            "set consensus=False."
         )
 
 

@@ -388,11 +388,10 @@ def read_expression(
     )
     if classes is not None:
         table = with_classes(table, Path(classes))
-    for note in table.notes:
-        warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
-    for doubt in doubts(table, samples):
-        fact = literal(f"{path}: ") + doubt.message.fact
-        named = DataWarning(doubt.code, fact, *doubt.advice, **doubt.parameters)
+    unsure = (doubt.message for doubt in doubts(table, samples))
+    for each in (*table.notes, *unsure):
+        fact = literal(f"{path}: ") + each.fact
+        named = DataWarning(each.code, fact, *each.advice, **each.parameters)
         warnings.warn(named, stacklevel=2)
     return _as_bunch(table)
 

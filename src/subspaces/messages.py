@@ -180,6 +180,11 @@ def note(text: str) -> Message:
     return Message("note", "{text}", {"text": text}, kind="UserWarning")
 
 
+def noted(code: str, fact: str, *advice: Advice, **parameters: Any) -> Message:
+    """Return a note on how a table was read."""
+    return Message(code, fact, parameters, advice, kind="note")
+
+
 class _Spoken:
     """What warnings and errors share: they hold a `Message` and print it."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Array
-from subspaces.messages import ParameterError, listed, percent
+from subspaces.messages import Message, ParameterError, noted, percent
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Table:
         Known class of each sample, "" for one that has none.
     left_out : tuple of str
         Columns of the file that were not asked for, or have too many values missing.
-    notes : tuple of str
-        What was guessed to read the file, a sentence each.
+    notes : tuple of Message
+        What was guessed to read the file, with a code each.
     """
 
     data: Array
@@ -35,7 +35,7 @@ class Table:
     variable_names: tuple[str, ...]
     classes: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
 
     @property
     def frame(self) -> Any:
@@ -98,7 +98,7 @@ def without_missing(table: Table, most: float) -> Table:
     gone = np.isnan(table.data).mean(axis=0) > most
     if gone.all():
         fact = (
-            "Every variable has more than {value:%} of its values missing, so none is left. "
+            "All variables have more than {value:%} of their values missing, so none is left. "
             "Set a larger <drop_missing>."
         )
         raise ParameterError("drop_missing", fact, value=most)
@@ -122,11 +122,13 @@ def without_empty(table: Table) -> Table:
     gone = names[~kept].tolist()
     if not kept.any():
         raise ParameterError("X", "All samples are empty. Check the table.")
-    samples = "1 sample" if len(gone) == 1 else f"{len(gone)} samples"
+    left = noted(
+        "left_out_empty", "Left out {n:#sample} without values: {names}.", n=len(gone), names=gone
+    )
     return replace(
         table,
         data=table.data[kept],
         sample_names=tuple(names[kept]),
         classes=None if classes is None else tuple(compress(classes, kept)),
-        notes=(*table.notes, f"left out {samples} without values: {listed(gone)}"),
+        notes=(*table.notes, left),
     )

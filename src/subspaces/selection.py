@@ -29,6 +29,7 @@ from subspaces.messages import (
     ParameterError,
     ParameterTypeError,
     Verdict,
+    in_a_row,
     use,
 )
 from subspaces.psc import auto, choice, choosing
@@ -209,7 +210,7 @@ def select_n_clusters(
     >>> found.best_
     2
     >>> found.verdict
-    '2 clusters. 3 are no better (difference 13, standard error 6.7).'
+    '2 clusters fit best. 3 are no better (difference 13, standard error 6.7).'
     """
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
     margins = as_choice(margins, "margins", get_args(Margins))
@@ -485,7 +486,8 @@ def select_n_components(
     columns = _dimension_columns(found, matrix, max_components, by_press=by_press)
     margin = _dimension_margin(columns) if by_press else float("nan")
     chosen = model.n_components_.tolist()
-    fact = f"Dimensions of the clusters: {', '.join(map(str, chosen))}."
+    best = "dimension is" if len(chosen) == 1 else "dimensions are"
+    fact = f"The best {best} {in_a_row(chosen)}."
     if chosen == [0]:
         fact = "No component was found, so the cluster is just its mean."
     conclusion = Verdict("dimensions", fact, {"chosen": chosen})

@@ -237,7 +237,7 @@ def test_a_workbook_from_the_command(run, fails, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     said = fails("influence", tmp_path / "d.xlsx", code=1)
     assert said.startswith(
-        "reading Excel files needs openpyxl. Run: pip install 'subspaces[excel]'"
+        "Reading Excel files needs openpyxl. Run: pip install 'subspaces[excel]'"
     )
 
 

@@ -249,10 +249,7 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkey
 def test_demo_names_all_that_it_needs(fails, monkeypatch, tmp_path):
     monkeypatch.setattr("subspaces.app.cli.demo.find_spec", lambda name: None)
     said = fails("demo", "--out", tmp_path / "out", code=1)
-    assert said == (
-        "the demo needs matplotlib and plotly for its figures. "
-        "Run: pip install 'subspaces[cli,plots,report]'"
-    )
+    assert said.endswith("pip install 'subspaces[cli,plots,report]'")
     assert not (tmp_path / "out").exists()
 
 

@@ -293,9 +293,8 @@ def test_commands_that_need_every_value_can_leave_out_variables_with_gaps(run, f
     X[::2, 0], X[::2, 1] = np.nan, 1.0
     path = write(path, X)
     said = fails("fit", path, "--clusters", 2, "--labels", "type", "--drop-missing", 0.2)
-    assert said.startswith(
-        "Every variable has more than 20 % of its values missing, so none is left"
-    )
+    assert "more than 20 %" in said
+    assert "--drop-missing" in said
     X[1, :2] = 3.0, np.nan
     X[3, 1] = 2.0
     said = fails("fit", write(path, X), "--clusters", 2, "--labels", "type",

@@ -443,7 +443,9 @@ def test_the_page_comes_with_the_results(run, table, tmp_path):
     assert "Wrote scores.csv and 4 more files in" in ended.out
     page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
     assert "<title>data.csv</title>" in page
-    assert "Prepared before: variables scaled to mean 0 and standard deviation 1." in page
+    assert (
+        "How the values were prepared: variables scaled to mean 0 and standard deviation 1." in page
+    )
 
 
 def test_without_plotly_the_rest_is_written(run, table, tmp_path, monkeypatch):

@@ -65,21 +65,6 @@ def test_the_verdict_says_how_near_the_next_is(numbers, behind, errors, code, gr
         assert found.parameters["difference"] == behind[place]
 
 
-@pytest.mark.parametrize(
-    ("numbers", "behind", "errors", "said"),
-    [
-        ([2, 3], [15, 0], [14, 0], "3 clusters. 2 are about as good (difference 15, standard error "
-         "14), and simpler."),
-        ([1, 2], [0, 50], [0, 9], "1 cluster. 2 clusters are worse (difference 50, standard error "
-         "9)."),
-        ([1, 2, 3, 4], [5, 2, 3, 0], [2, 3, 9, 0], "4 clusters. 2 and 3 are about as good (within "
-         "two standard errors), and 2 is the simplest."),
-    ],
-)  # fmt: skip
-def test_the_words_of_the_verdict(numbers, behind, errors, said):
-    assert str(choice.verdict_on_clusters(numbers, np.array(behind), np.array(errors))) == said
-
-
 def test_second_differences():
     values = np.exp([5.0, 3.0, 2.5, 2.4])
     assert_allclose(choice.second_differences(values), [np.nan, 1.5, 0.4, np.nan])

@@ -104,7 +104,7 @@ def test_an_empty_matrix_is_refused(shape):
 
 
 def test_other_methods_say_what_would_do():
-    with pytest.raises(TypeError, match=r"Convert it with X.toarray\(\)"):
+    with refuses("X", kind=TypeError, naming=["X.toarray()"]):
         GPCA(2).fit(sparse.eye_array(30, format="csr"))
 
 

@@ -312,7 +312,7 @@ def test_anndata_keeps_its_names_and_has_labels():
         diagnostics.markers(data, "kind")
     with refuses("labels", "type", kind=TypeError):
         diagnostics.markers(X, "type")
-    with pytest.raises(ValueError, match="AnnData has no X"):
+    with refuses("X", naming=["AnnData"]):
         diagnostics.markers(anndata.AnnData(shape=X.shape), labels)
 
 
@@ -330,7 +330,7 @@ def test_counts_in_an_anndata_are_told(kind):
 def test_a_model_in_the_place_of_the_table_is_recognised():
     X, _ = shifted()
     model = PSC(2, n_components=0, affine=True, n_init=1, random_state=0).fit(X)
-    with pytest.raises(TypeError, match=r"is a PSC, not a table. Call markers\(X, model.lab"):
+    with refuses("X", kind=TypeError, naming=["PSC", "model.lab"]):
         diagnostics.markers(model, X)
 
 
@@ -475,18 +475,16 @@ def test_recipes_and_their_last_steps_refuse_what_they_were_not_fitted_to():
     counts = genes_in_counts()
     recipe = expression(2, random_state=0).fit(counts)
     for given in (counts, counts.to_numpy()):
-        with pytest.raises(
-            ValueError, match=r"X is not the table the model was fitted to.* recipe.markers\(X\)"
-        ):
+        with refuses("X", naming=["recipe.markers(X)"]):
             recipe[-1].markers(given, 0)
     prepared = recipe[:-1].transform(counts)
     with warns("projected"):
         recipe[-1].markers(prepared, 0)
     for given in (np.log2(1.0 + counts), counts.iloc[::-1]):
-        with pytest.raises(ValueError, match="Pass that table, unchanged"):
+        with refuses("X"):
             recipe.markers(given, 0)
     unnamed = expression(2, random_state=0).fit(counts.to_numpy())
-    with pytest.raises(ValueError, match=r"shape \(60, 7\), .* \(60, 300\)"):
+    with refuses("X", naming=["(60, 7)", "(60, 300)"]):
         unnamed.markers(counts.iloc[:, :7], 0)
     assert not hasattr(recipe[:-1], "markers")
 
@@ -629,27 +627,27 @@ def test_a_seed_repeats_the_halves():
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "said"),
+    ("change", "error", "refused"),
     [
-        ({"labels": [0, 1]}, ValueError, r"labels has shape \(2,\), but X has 30 samples"),
-        ({"labels": np.zeros(30, int)}, ValueError, "labels has only one cluster"),
-        ({"labels": np.full(30, 0.5)}, ValueError, "Pass whole numbers or text"),
-        ({"cluster": 7}, ValueError, r"cluster=7 has no samples. Choose from 0, 1, 2"),
-        ({"names": ["a"]}, ValueError, r"names has 1 entries for 12 variables"),
-        ({"expressed": np.ones((30, 12))}, ValueError, r"Pass a boolean array of shape \(30, 12\)"),
-        ({"estimator": object()}, TypeError, "object has no fit_predict. Pass the clusterer"),
-        ({"X": np.full((30, 12), np.nan)}, ValueError, "All values are missing in row 0"),
+        ({"labels": [0, 1]}, ValueError, "labels"),
+        ({"labels": np.zeros(30, int)}, ValueError, "labels"),
+        ({"labels": np.full(30, 0.5)}, ValueError, "labels"),
+        ({"cluster": 7}, ValueError, "cluster"),
+        ({"names": ["a"]}, ValueError, "names"),
+        ({"expressed": np.ones((30, 12))}, ValueError, "expressed"),
+        ({"estimator": object()}, TypeError, "estimator"),
+        ({"X": np.full((30, 12), np.nan)}, ValueError, "X"),
         (
             {"estimator": KMeans(2), "X": tied()[0][:, :1]},
             ValueError,
-            "needs two variables or more",
+            "X",
         ),
-        ({"estimator": KMeans(2), "n_nulls": 0}, ValueError, "n_nulls=0"),
+        ({"estimator": KMeans(2), "n_nulls": 0}, ValueError, "n_nulls"),
     ],
 )
-def test_bad_input_is_refused(change, error, said):
+def test_bad_input_is_refused(change, error, refused):
     X, labels = tied()
-    with pytest.raises(error, match=said):
+    with refuses(refused, kind=error):
         diagnostics.markers(**{"X": X, "labels": labels, **change})
 
 
@@ -738,10 +736,10 @@ def test_missing_cells_make_no_markers_and_filled_ones_are_refused():
     filled = model.impute(X)
     called = diagnostics.markers(filled, model.labels_, 0).columns
     assert np.count_nonzero(called["fdr"] <= 0.05) > 60
-    with pytest.raises(ValueError, match=r"0 % of X is missing, but .* 39.5 % missing"):
+    with refuses("X", naming=["39.5 %"]):
         model.markers(filled, 0)
     complete = PSC(2, n_components=0, affine=True, random_state=0).fit(filled)
-    with pytest.raises(ValueError, match=r"of X is missing, but .* 0 % missing"):
+    with refuses("X", naming=[" 0 %"]):
         complete.markers(X, 0)
 
 
@@ -832,7 +830,7 @@ def test_models_refuse_other_data_and_clusters():
     said = r"X has shape \(59, 80\)"
     with pytest.raises(ValueError, match=said):
         model.markers(X[1:], 0)
-    with pytest.raises(ValueError, match=r"shape \(60, 80\)"):
+    with refuses("X", naming=["(60, 80)"]):
         model.markers(X[:, 1:], 0)
     with refuses("cluster", 2):
         model.markers(X, 2)

@@ -190,29 +190,29 @@ def test_same_seed_same_labels_and_the_data_stay():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "kind", "message"),
+    ("parameters", "kind", "refused"),
     [
-        ({"n_runs": 0}, ValueError, "n_runs=0 is out of range. Use 1 or more"),
-        ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
-        ({"q": 71}, ValueError, "q=71 is out of range for 70 samples. Use 1 to 70"),
-        ({"q": "all"}, TypeError, "q='all' is not an integer"),
-        ({"affine": 1}, TypeError, "affine=1 is not a bool"),
-        ({"n_candidates": 30}, ValueError, "n_candidates=30 needs 90 samples"),
-        ({"n_base_components": [1, 1, 2]}, ValueError, "n_base_components has 3 entries, but"),
-        ({"n_base_components": 0}, ValueError, "n_base_components=0 is out of range"),
-        ({"n_components": [1, 1, 2]}, ValueError, "n_components has 3 entries"),
+        ({"n_runs": 0}, ValueError, "n_runs"),
+        ({"max_iter": 0}, ValueError, "max_iter"),
+        ({"q": 71}, ValueError, "q"),
+        ({"q": "all"}, TypeError, "q"),
+        ({"affine": 1}, TypeError, "affine"),
+        ({"n_candidates": 30}, ValueError, "n_candidates"),
+        ({"n_base_components": [1, 1, 2]}, ValueError, "n_base_components"),
+        ({"n_base_components": 0}, ValueError, "n_base_components"),
+        ({"n_components": [1, 1, 2]}, ValueError, "n_components"),
     ],
 )
-def test_bad_parameters_get_one_line(parameters, kind, message):
-    with pytest.raises(kind, match=message) as caught:
+def test_bad_parameters_get_one_line(parameters, kind, refused):
+    with refuses(refused, kind=kind) as caught:
         EnsembleKSubspaces(2, **parameters).fit(X)
     assert "\n" not in str(caught.value)
 
 
 def test_data_of_too_low_a_rank():
-    with pytest.raises(ValueError, match="All values are zero"):
+    with refuses("X", naming=["zero"]):
         EnsembleKSubspaces(2).fit(np.zeros((10, 3)))
-    with pytest.raises(ValueError, match="All samples are identical"):
+    with refuses("X", naming=["identical"]):
         EnsembleKSubspaces(2, affine=True).fit(np.ones((10, 3)))
     low_rank = generic(40, 2) @ np.random.default_rng(0).normal(size=(2, 9))
     with refuses("n_components", 3):

@@ -234,23 +234,23 @@ def test_clusters_that_are_not_there_are_filled_up():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "refused"),
     [
-        ({"method": "svd"}, "method='svd' is unknown. Use one of auto, codimension_one, voting"),
+        ({"method": "svd"}, "method"),
         (
             {"method": "codimension_one"},
-            "method='codimension_one' needs clusters with the same dimension",
+            "method",
         ),
-        ({"tolerance": 0.0}, r"tolerance=0.0 is out of range. Use a number above 0, up to 1.57"),
-        ({"tolerance": 2.0}, r"tolerance=2.0 is out of range. Use a number above 0, up to 1.57"),
-        ({"n_projected": 2}, "n_projected=2 is out of range for subspaces of dimension 2. Use 3"),
-        ({"n_components": 7}, "n_components=7 is out of range for 6 variables. Use 1 to 6"),
-        ({"n_components": 6}, "Several clusters have dimension 6, the rank of the table"),
-        ({"max_iter": 0}, "max_iter=0 is out of range. Use 1 or more"),
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"tolerance": 2.0}, "tolerance"),
+        ({"n_projected": 2}, "n_projected"),
+        ({"n_components": 7}, "n_components"),
+        ({"n_components": 6}, "n_components"),
+        ({"max_iter": 0}, "max_iter"),
     ],
 )
-def test_bad_options(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_options(options, refused):
+    with refuses(refused):
         fitted(NOISY, **options)
 
 
@@ -270,7 +270,7 @@ def test_more_dimensions_than_the_rank():
 
 @pytest.mark.parametrize("affine", [False, True])
 def test_nothing_to_cluster(affine):
-    with pytest.raises(ValueError, match="nothing to cluster"):
+    with refuses("X"):
         GPCA(2, affine=affine).fit(np.ones((20, 3)) * affine)
 
 

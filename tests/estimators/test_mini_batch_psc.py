@@ -130,20 +130,20 @@ def test_a_stream_goes_on_from_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "refused"),
     [
-        ({"forgetting": 0}, "forgetting=0 is out of range. Use a number above 0, up to 1"),
-        ({"forgetting": 1.5}, "forgetting=1.5 is out of range. Use a number above 0, up to 1"),
-        ({"criterion": "loo"}, "criterion='loo' is unknown. Use one of auto, influence"),
-        ({"init": [0, 1]}, "init=\\[0, 1\\] is unknown. Use one of portfolio"),
-        ({"batch_size": 0}, "batch_size=0 is out of range. Use 1 or more"),
-        ({"max_batches": 0}, "max_batches=0 is out of range. Use 1 or more"),
+        ({"forgetting": 0}, "forgetting"),
+        ({"forgetting": 1.5}, "forgetting"),
+        ({"criterion": "loo"}, "criterion"),
+        ({"init": [0, 1]}, "init"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"max_batches": 0}, "max_batches"),
     ],
 )
-def test_what_cannot_be_is_said(options, message):
+def test_what_cannot_be_is_said(options, refused):
     X, _ = union(0)
     for method in ("fit", "partial_fit"):
-        with pytest.raises(ValueError, match=message):
+        with refuses(refused):
             getattr(MiniBatchPSC(3, **options), method)(X)
 
 
@@ -156,7 +156,7 @@ def test_batches_that_do_not_fit():
     with pytest.raises(ValueError, match="X has 11 features, but MiniBatchPSC is expecting 12"):
         model.partial_fit(X[:, :11])
     X[411, 5] = np.nan
-    with pytest.raises(ValueError, match=r"nan at row 411, column 5\. Leave out that sample"):
+    with refuses("X", place="row 411, column 5"):
         model.partial_fit(X)
     model.partial_fit(X[:1])
     assert model.labels_.shape == (1,)

@@ -14,7 +14,7 @@ from subspaces import MCFA, MPPCA, MCtFA
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import rand_score
 from tests.plain import generic
-from tests.warned import warns
+from tests.warned import refuses, warns
 
 MODELS = [
     MPPCA(3, n_components=2, random_state=0),
@@ -205,7 +205,7 @@ def test_awkward_data(model):
         assert np.isfinite(model.score_samples(X)).all()
         assert_array_equal(X, kept)
         assert_array_equal(model.labels_, model.predict(X))
-    with pytest.raises(ValueError, match="nothing to cluster"):
+    with refuses("X"):
         model.fit(np.ones((12, 3)))
 
 
@@ -216,20 +216,20 @@ def test_the_same_seed_gives_the_same_labels(union):
 
 
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("model", "refused"),
     [
-        (MPPCA(noise="white"), "noise='white' is unknown. Use one of own, shared"),
-        (MPPCA(n_components=9), "n_components=9 is out of range"),
-        (MPPCA(tol=-1), "tol=-1 is out of range"),
-        (MCFA(n_components=[1, 2]), "same n_components for all"),
-        (MCFA(60), "n_clusters=60 is out of range"),
-        (MCtFA(df=0), "df=0 is out of range"),
-        (MCtFA(df="many"), "df='many' is not a number"),
-        (MCtFA(n_init=0), "n_init=0 is out of range"),
+        (MPPCA(noise="white"), "noise"),
+        (MPPCA(n_components=9), "n_components"),
+        (MPPCA(tol=-1), "tol"),
+        (MCFA(n_components=[1, 2]), "n_components"),
+        (MCFA(60), "n_clusters"),
+        (MCtFA(df=0), "df"),
+        (MCtFA(df="many"), "df"),
+        (MCtFA(n_init=0), "n_init"),
     ],
 )
-def test_what_is_wrong_is_said(model, message, union):
-    with pytest.raises((TypeError, ValueError), match=message):
+def test_what_is_wrong_is_said(model, refused, union):
+    with refuses(refused):
         model.fit(union.data)
 
 

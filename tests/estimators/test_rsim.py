@@ -6,7 +6,7 @@ from subspaces import RSIM
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy
 from subspaces.subspace import fit_subspace, principal_angles
-from tests.warned import warns
+from tests.warned import refuses, warns
 
 AFFINE = pytest.mark.parametrize("affine", [True, False])
 
@@ -112,47 +112,47 @@ def test_samples_that_coincide():
 
 def test_the_number_of_samples_is_bounded():
     X = np.random.default_rng(0).normal(size=(5001, 2))
-    with pytest.raises(ValueError, match=r"works for up to 5000 samples, but there are 5001"):
+    with refuses("X", naming=["5000", "5001"]):
         RSIM(2).fit(X)
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "error", "refused"),
     [
-        ({"n_clusters": 0}, ValueError, "n_clusters=0 is out of range"),
+        ({"n_clusters": 0}, ValueError, "n_clusters"),
         (
             {"n_components": [1, 2]},
             ValueError,
-            r"same dimension for all clusters",
+            "n_components",
         ),
-        ({"n_components": 0}, ValueError, "n_components=0 is out of range"),
+        ({"n_components": 0}, ValueError, "n_components"),
         (
             {"n_components": 0, "affine": False},
             ValueError,
-            "n_components=0 is out of range for 10 variables. Use 1 to 10.$",
+            "n_components",
         ),
-        ({"n_components": 11}, ValueError, "n_components=11 is out of range"),
-        ({"affine": 1}, TypeError, "affine=1 is not a bool"),
-        ({"power": 0}, ValueError, "power=0 is out of range. Use a number above 0"),
-        ({"power": -1.0}, ValueError, "power=-1.0 is out of range. Use a number above 0"),
-        ({"power": np.nan}, ValueError, "power=nan is out of range"),
-        ({"power": "high"}, TypeError, "power='high' is not a number. Use a number above 0"),
-        ({"random_state": "x"}, ValueError, "random_state='x' is not a seed"),
+        ({"n_components": 11}, ValueError, "n_components"),
+        ({"affine": 1}, TypeError, "affine"),
+        ({"power": 0}, ValueError, "power"),
+        ({"power": -1.0}, ValueError, "power"),
+        ({"power": np.nan}, ValueError, "power"),
+        ({"power": "high"}, TypeError, "power"),
+        ({"random_state": "x"}, ValueError, "random_state"),
     ],
 )
-def test_what_is_refused(options, error, message):
-    with pytest.raises(error, match=message):
+def test_what_is_refused(options, error, refused):
+    with refuses(refused, kind=error):
         RSIM(**options).fit(planes().data)
 
 
 @pytest.mark.parametrize(
-    ("affine", "rows", "message"),
+    ("affine", "rows", "refused"),
     [
-        (True, np.ones((20, 3)), "All samples are identical"),
-        (False, np.zeros((20, 3)), "All values are zero"),
-        (True, np.full((20, 3), np.nan), "NaN or infinity"),
+        (True, np.ones((20, 3)), "X"),
+        (False, np.zeros((20, 3)), "X"),
+        (True, np.full((20, 3), np.nan), "X"),
     ],
 )
-def test_data_without_anything_to_cluster(affine, rows, message):
-    with pytest.raises(ValueError, match=message):
+def test_data_without_anything_to_cluster(affine, rows, refused):
+    with refuses(refused):
         RSIM(2, affine=affine).fit(rows)

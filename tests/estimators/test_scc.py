@@ -7,7 +7,7 @@ from subspaces import SCC
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import rand_score
 from subspaces.subspace import fit_subspace, principal_angles
-from tests.warned import warns
+from tests.warned import refuses, warns
 
 
 def planes(seed=0, **options):
@@ -117,31 +117,29 @@ def test_two_points_many_times():
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "error", "refused"),
     [
         (
             {"n_components": [1, 2]},
             ValueError,
-            r"same dimension for all clusters",
+            "n_components",
         ),
-        ({"n_components": 0}, ValueError, "n_components=0 is out of range"),
-        ({"linear": 1}, TypeError, "linear=1 is not a bool"),
-        ({"n_columns": 1}, ValueError, "n_columns=1 is out of range"),
-        ({"n_columns": "many"}, TypeError, "n_columns='many' is not an integer"),
-        ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
-        ({"n_clusters": 80}, ValueError, "150 samples are too few"),
+        ({"n_components": 0}, ValueError, "n_components"),
+        ({"linear": 1}, TypeError, "linear"),
+        ({"n_columns": 1}, ValueError, "n_columns"),
+        ({"n_columns": "many"}, TypeError, "n_columns"),
+        ({"max_iter": 0}, ValueError, "max_iter"),
+        ({"n_clusters": 80}, ValueError, "n_clusters"),
     ],
 )
-def test_what_is_refused(options, error, message):
-    with pytest.raises(error, match=message):
+def test_what_is_refused(options, error, refused):
+    with refuses(refused, kind=error):
         SCC(**options).fit(planes().data)
 
 
-@pytest.mark.parametrize(
-    ("linear", "kind"), [(False, "samples are identical"), (True, "values are zero")]
-)
-def test_nothing_to_cluster(linear, kind):
-    with pytest.raises(ValueError, match=kind):
+@pytest.mark.parametrize(("linear", "refused"), [(False, "X"), (True, "X")])
+def test_nothing_to_cluster(linear, refused):
+    with refuses(refused):
         SCC(2, linear=linear).fit(np.full((20, 3), 0.0 if linear else 7.0))
 
 

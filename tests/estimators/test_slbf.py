@@ -124,20 +124,20 @@ def test_the_number_of_samples_of_the_graph_is_bounded():
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "error", "refused"),
     [
         (
             {"n_components": [1, 2]},
             ValueError,
-            r"same dimension for all clusters",
+            "n_components",
         ),
-        ({"n_components": 6}, ValueError, "n_components=6 is out of range"),
-        ({"affine": 1}, TypeError, "affine=1 is not a bool"),
-        ({"spectral": "yes"}, TypeError, "spectral='yes' is not a bool"),
-        ({"n_candidates": 1}, ValueError, "n_candidates=1 is out of range"),
-        ({"n_candidates": "all"}, TypeError, "n_candidates='all' is not an integer"),
+        ({"n_components": 6}, ValueError, "n_components"),
+        ({"affine": 1}, TypeError, "affine"),
+        ({"spectral": "yes"}, TypeError, "spectral"),
+        ({"n_candidates": 1}, ValueError, "n_candidates"),
+        ({"n_candidates": "all"}, TypeError, "n_candidates"),
     ],
 )
-def test_what_is_refused(options, error, message):
-    with pytest.raises(error, match=message):
+def test_what_is_refused(options, error, refused):
+    with refuses(refused, kind=error):
         SLBF(**options).fit(planes().data)

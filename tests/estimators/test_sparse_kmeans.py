@@ -164,7 +164,7 @@ def test_rows_that_coincide():
     with warns("empty_clusters", kind=ConvergenceWarning):
         model = SparseKMeans(4, bound=2.0, random_state=0).fit(data)
     assert_array_equal(model.labels_, [0] * 5 + [1] * 5)
-    with pytest.raises(ValueError, match="All samples are identical"):
+    with refuses("X", naming=["identical"]):
         SparseKMeans(2).fit(np.ones((10, 3)))
 
 
@@ -174,22 +174,22 @@ def test_in_a_pipeline():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "kind", "message"),
+    ("parameters", "kind", "refused"),
     [
-        ({"bound": 2.0, "n_variables": 3}, ValueError, "set the same thing"),
-        ({"bound": 0.9}, ValueError, "bound=0.9 is out of range. Use 1 or more"),
-        ({"bound": 6.0}, ValueError, r"bound=6.0 is out of range. Use 1 or more, up to 5.477"),
-        ({"bound": "large"}, TypeError, "bound='large' is not a number"),
-        ({"n_variables": 0}, ValueError, "n_variables=0 is out of range for 30 variables. Use 1"),
-        ({"n_variables": 2.5}, TypeError, "n_variables=2.5 is not an integer"),
-        ({"n_clusters": 61}, ValueError, "n_clusters=61 is out of range for 60 samples"),
-        ({"n_init": 0}, ValueError, "n_init=0 is out of range"),
-        ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
-        ({"tol": -1.0}, ValueError, "tol=-1.0 is out of range"),
+        ({"bound": 2.0, "n_variables": 3}, ValueError, "bound"),
+        ({"bound": 0.9}, ValueError, "bound"),
+        ({"bound": 6.0}, ValueError, "bound"),
+        ({"bound": "large"}, TypeError, "bound"),
+        ({"n_variables": 0}, ValueError, "n_variables"),
+        ({"n_variables": 2.5}, TypeError, "n_variables"),
+        ({"n_clusters": 61}, ValueError, "n_clusters"),
+        ({"n_init": 0}, ValueError, "n_init"),
+        ({"max_iter": 0}, ValueError, "max_iter"),
+        ({"tol": -1.0}, ValueError, "tol"),
     ],
 )
-def test_bad_parameters_get_one_line(parameters, kind, message):
-    with pytest.raises(kind, match=message) as caught:
+def test_bad_parameters_get_one_line(parameters, kind, refused):
+    with refuses(refused, kind=kind) as caught:
         SparseKMeans(**{"n_clusters": 2, **parameters}).fit(X)
     assert "\n" not in str(caught.value)
 

@@ -179,37 +179,37 @@ def test_same_seed_same_labels_whatever_the_number_of_jobs():
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "message"),
+    ("options", "kind", "refused"),
     [
-        ({"n_variables": 0}, ValueError, "n_variables=0 is out of range for 60 variables. Use 1"),
-        ({"n_variables": 61}, ValueError, "n_variables=61 is out of range"),
-        ({"n_variables": [6]}, ValueError, "n_variables has 1 entries for n_clusters=2"),
-        ({"n_variables": 2.5}, TypeError, "n_variables=2.5 is not an integer"),
-        ({"penalty": "l2"}, ValueError, "penalty='l2' is unknown. Use one of l1, nonnegative"),
+        ({"n_variables": 0}, ValueError, "n_variables"),
+        ({"n_variables": 61}, ValueError, "n_variables"),
+        ({"n_variables": [6]}, ValueError, "n_variables"),
+        ({"n_variables": 2.5}, TypeError, "n_variables"),
+        ({"penalty": "l2"}, ValueError, "penalty"),
         (
             {"criterion": "loo"},
             ValueError,
-            "'loo' does not work with n_variables.*residual, loo_proj",
+            "criterion",
         ),
-        ({"criterion": "influence"}, ValueError, "does not work with n_variables"),
-        ({"criterion": "likelihood"}, ValueError, "does not work with n_variables"),
-        ({"criterion": "hat"}, ValueError, "does not work with n_variables"),
-        ({"refine": "descent"}, ValueError, "Use refine='ppca', or refine=None"),
-        ({"n_clusters": 0}, ValueError, "n_clusters=0 is out of range"),
-        ({"n_clusters": 10**9}, ValueError, "n_clusters=1000000000 is out of range"),
-        ({"n_clusters": "2"}, TypeError, "n_clusters='2' is not an integer"),
-        ({"n_components": 0, "affine": True}, ValueError, "n_components=0 is out of range"),
+        ({"criterion": "influence"}, ValueError, "criterion"),
+        ({"criterion": "likelihood"}, ValueError, "criterion"),
+        ({"criterion": "hat"}, ValueError, "criterion"),
+        ({"refine": "descent"}, ValueError, "refine"),
+        ({"n_clusters": 0}, ValueError, "n_clusters"),
+        ({"n_clusters": 10**9}, ValueError, "n_clusters"),
+        ({"n_clusters": "2"}, TypeError, "n_clusters"),
+        ({"n_components": 0, "affine": True}, ValueError, "n_components"),
     ],
 )
-def test_bad_parameters_get_one_line(options, kind, message):
-    with pytest.raises(kind, match=message) as caught:
+def test_bad_parameters_get_one_line(options, kind, refused):
+    with refuses(refused, kind=kind) as caught:
         fitted(**options)
     assert "\n" not in str(caught.value)
 
 
 def test_a_name_must_mean_one_variable():
     frame = pd.DataFrame(X[:, :4], columns=["a", "b", "a", "c"])
-    with pytest.raises(ValueError, match=r"are named 'a' \(columns \[0, 2\]\)"):
+    with refuses("X", twice="a"):
         PSC(2, n_variables=2).fit(frame)
 
 

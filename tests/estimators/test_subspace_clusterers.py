@@ -271,16 +271,16 @@ def test_graphs_warn_where_equal_samples_are_split(model):
 
 
 @pytest.mark.parametrize(
-    ("rows", "error", "message"),
+    ("rows", "error", "refused"),
     [
-        ([["a", "b"], ["c", "d"]], ValueError, "has text .'a'. at row 0, column 0. Replace"),
-        ([[1, 2], [3, "x"]], ValueError, "'x'. at row 1, column 1"),
-        ([[1, None], [{}, 2]], TypeError, "not 'dict', at row 1, column 0. Replace"),
-        ([[1, 2], [3]], ValueError, "inhomogeneous"),
+        ([["a", "b"], ["c", "d"]], ValueError, "X"),
+        ([[1, 2], [3, "x"]], ValueError, "X"),
+        ([[1, None], [{}, 2]], TypeError, "X"),
+        ([[1, 2], [3]], ValueError, "X"),
     ],
 )
-def test_an_entry_that_is_no_number_is_named(rows, error, message):
-    with pytest.raises(error, match=message):
+def test_an_entry_that_is_no_number_is_named(rows, error, refused):
+    with refuses(refused, kind=error):
         PSC().fit(rows)
 
 
@@ -306,56 +306,56 @@ def warned(model, X):
 
 
 BAD = [
-    ({"n_clusters": 0}, ValueError, "n_clusters=0 is out of range"),
-    ({"n_clusters": 71}, ValueError, "n_clusters=71 is out of range for 70 samples. Use 1 to 23"),
-    ({"n_clusters": 2.0}, TypeError, "n_clusters=2.0 is not an integer"),
-    ({"n_clusters": 20, "n_components": 3}, ValueError, "70 samples are too few"),
-    ({"n_components": 9}, ValueError, "n_components=9 is out of range for 8 variables. Use 1 to 8"),
-    ({"n_components": 0}, ValueError, "n_components=0 does not work .* affine=True for"),
+    ({"n_clusters": 0}, ValueError, "n_clusters"),
+    ({"n_clusters": 71}, ValueError, "n_clusters"),
+    ({"n_clusters": 2.0}, TypeError, "n_clusters"),
+    ({"n_clusters": 20, "n_components": 3}, ValueError, "n_clusters"),
+    ({"n_components": 9}, ValueError, "n_components"),
+    ({"n_components": 0}, ValueError, "n_components"),
     (
         {"n_components": -1},
         ValueError,
-        "n_components=-1 does not work .* n_components=0 with affine=True for",
+        "n_components",
     ),
-    ({"n_components": [1, 2, 1]}, ValueError, "3 entries for n_clusters=2"),
-    ({"n_components": "2"}, TypeError, "n_components='2' is not an integer"),
-    ({"init": "best"}, ValueError, "init='best' is unknown. Choose from portfolio, random"),
-    ({"init": [0, 1]}, ValueError, r"init has shape \(2,\), but there are 70 samples"),
-    ({"init": np.full(70, 2)}, ValueError, "init has the label .*2.*, but labels go from 0 to 1"),
-    ({"init": None}, ValueError, "init=None is unknown. Choose from portfolio"),
-    ({"affine": "no"}, TypeError, "affine='no' is not a bool"),
-    ({"n_clusters": None}, TypeError, "n_clusters=None is not an integer"),
-    ({"n_init": 0}, ValueError, "n_init=0 is out of range"),
-    ({"n_init": "many"}, TypeError, "n_init='many' is not an integer"),
-    ({"random_state": "a"}, ValueError, "random_state='a' is not a seed. Use an int"),
+    ({"n_components": [1, 2, 1]}, ValueError, "n_components"),
+    ({"n_components": "2"}, TypeError, "n_components"),
+    ({"init": "best"}, ValueError, "init"),
+    ({"init": [0, 1]}, ValueError, "init"),
+    ({"init": np.full(70, 2)}, ValueError, "init"),
+    ({"init": None}, ValueError, "init"),
+    ({"affine": "no"}, TypeError, "affine"),
+    ({"n_clusters": None}, TypeError, "n_clusters"),
+    ({"n_init": 0}, ValueError, "n_init"),
+    ({"n_init": "many"}, TypeError, "n_init"),
+    ({"random_state": "a"}, ValueError, "random_state"),
     (
         {"random_state": np.random.default_rng(0)},
         ValueError,
-        "random_state=Generator.* is not a seed",
+        "random_state",
     ),
-    ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
-    ({"n_jobs": 0}, ValueError, "n_jobs=0 is out of range. Use 1 or more"),
-    ({"n_jobs": "two"}, TypeError, "n_jobs='two' is not an integer. Use 1 or more"),
+    ({"max_iter": 0}, ValueError, "max_iter"),
+    ({"n_jobs": 0}, ValueError, "n_jobs"),
+    ({"n_jobs": "two"}, TypeError, "n_jobs"),
 ]
 
 
 @BOTH
-@pytest.mark.parametrize(("parameters", "kind", "message"), BAD)
-def test_bad_parameters_get_one_line(cls, parameters, kind, message):
-    with pytest.raises(kind, match=message) as caught:
+@pytest.mark.parametrize(("parameters", "kind", "refused"), BAD)
+def test_bad_parameters_get_one_line(cls, parameters, kind, refused):
+    with refuses(refused, kind=kind) as caught:
         cls(**{"n_clusters": 2, **parameters}).fit(X)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "refused"),
     [
-        ({"criterion": "press"}, "criterion='press' is unknown. Use one of auto, influence"),
-        ({"refine": "em"}, "refine='em' is unknown. Use one of ppca, descent"),
+        ({"criterion": "press"}, "criterion"),
+        ({"refine": "em"}, "refine"),
     ],
 )
-def test_unknown_choices(parameters, message):
-    with pytest.raises(ValueError, match=message):
+def test_unknown_choices(parameters, refused):
+    with refuses(refused):
         PSC(2, **parameters).fit(X)
 
 
@@ -365,11 +365,9 @@ def test_more_dimensions_than_the_rank(cls):
     with refuses("n_components", 3):
         cls(2, n_components=3).fit(low_rank)
     for n_components in (0, 1):
-        with pytest.raises(
-            ValueError, match="All samples are identical, so there is nothing to cluster"
-        ):
+        with refuses("X", naming=["identical"]):
             cls(2, n_components=n_components, affine=True).fit(np.ones((10, 3)))
-    with pytest.raises(ValueError, match="All values are zero"):
+    with refuses("X", naming=["zero"]):
         cls(2).fit(np.zeros((10, 3)))
 
 
@@ -377,10 +375,10 @@ def test_more_dimensions_than_the_rank(cls):
 def test_bad_values_are_located(cls):
     bad = X.copy()
     bad[5, 3] = np.inf
-    with pytest.raises(ValueError, match=r"row 5, column 3\. Replace"):
+    with refuses("X", place="row 5, column 3"):
         cls(2).fit(bad)
     model = cls(2, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="row 5, column 3"):
+    with refuses("X", place="row 5, column 3"):
         model.predict(bad)
 
 
@@ -438,7 +436,7 @@ def test_columns_of_very_unlike_scale():
 def test_rows_too_far_from_the_training_data():
     model = PSC(2, n_components=2, criterion="influence", random_state=0).fit(X)
     assert np.isfinite(model.transform(1e20 * X)).all()
-    with pytest.raises(ValueError, match="to the same units"):
+    with refuses("X"):
         model.transform(1e60 * X)
 
 

@@ -16,7 +16,7 @@ from subspaces.pca.components import Components
 from subspaces.pca.verdict import AxisKind, kinds_of_axes, verdict_on_components
 from subspaces.runtime.warning import collect_warnings
 from tests.pca.test_components import planted
-from tests.warned import warns
+from tests.warned import refuses, warns
 
 
 def quietly(X, **options):
@@ -258,20 +258,20 @@ def test_one_row_far_from_all_others_is_told():
 
 
 @pytest.mark.parametrize(
-    ("X", "options", "message"),
+    ("X", "options", "refused"),
     [
-        (np.zeros((1, 10)), {}, "at least 2"),
-        (np.array([[np.nan, 1.0, 2.0]] * 9), {}, "missing in column 0"),
-        (np.ones(9), {}, "instead of 2"),
-        (np.eye(9), {"method": "scree"}, "method='scree' is unknown"),
-        (np.eye(9), {"max_components": 8}, "max_components=8"),
-        (np.eye(9), {"max_components": -1}, "max_components=-1"),
-        (1e200 * np.eye(9), {}, "square"),
-        ([["a"] * 4] * 9, {}, "has text"),
+        (np.zeros((1, 10)), {}, "X"),
+        (np.array([[np.nan, 1.0, 2.0]] * 9), {}, "X"),
+        (np.ones(9), {}, "X"),
+        (np.eye(9), {"method": "scree"}, "method"),
+        (np.eye(9), {"max_components": 8}, "max_components"),
+        (np.eye(9), {"max_components": -1}, "max_components"),
+        (1e200 * np.eye(9), {}, "X"),
+        ([["a"] * 4] * 9, {}, "X"),
     ],
 )
-def test_bad_tables_are_refused(X, options, message):
-    with pytest.raises((TypeError, ValueError), match=message):
+def test_bad_tables_are_refused(X, options, refused):
+    with refuses(refused):
         pca_components(X, **options)
 
 
@@ -282,7 +282,7 @@ def test_bad_options_are_refused(option):
 
 
 def test_sparse_matrices_are_refused():
-    with pytest.raises(TypeError, match="toarray"):
+    with refuses("X", kind=TypeError):
         pca_components(sparse.csr_array(np.eye(10)))
 
 

@@ -253,16 +253,16 @@ def test_a_tenth_of_the_samples_is_too_many_for_outliers():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "refused"),
     [
-        ({"n_components": 30}, "n_components=30"),
-        ({"n_components": 1, "level": 0.0}, "level=0"),
-        ({"n_components": 1, "level": 2.0}, "level=2"),
-        ({"n_components": 10}, "rank 9"),
+        ({"n_components": 30}, "n_components"),
+        ({"n_components": 1, "level": 0.0}, "level"),
+        ({"n_components": 1, "level": 2.0}, "level"),
+        ({"n_components": 10}, "n_components"),
     ],
 )
-def test_bad_options_of_outliers_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_options_of_outliers_are_refused(options, refused):
+    with refuses(refused):
         pca_outliers(planted(30, 10, 0, 1.0, 0)[:, [0, *range(9)]], **options)
 
 

@@ -17,6 +17,7 @@ from tests.estimators.checks import CLUSTERERS
 from tests.plain import generic
 from tests.report.hostile import SCRIPT, hostile_fit
 from tests.report.outline import Outline, figures_of, numbers, section, sections_of
+from tests.warned import refuses
 
 MEGABYTE = 1_000_000
 METHODS = [name for name in CLUSTERERS if name != "SparseKMeans"]  # which has no dimensions
@@ -125,7 +126,7 @@ def test_influence_on_means_is_said_of_means(union):
     model = PSC(2, n_components=0, affine=True, random_state=0).fit(union.data)
     told = section(render(model, union.data), "samples")
     assert "pulls the mean of its cluster" in told
-    assert "because the means depend on them most" in told
+    assert "The means depend most on" in told
     assert "subspace" not in told
     assert np.allclose(model.influence_, model.record_.scores.min(axis=1))
     assert ">Influence</button>" not in told
@@ -374,13 +375,13 @@ def test_the_margin_of_a_choice_is_shown(union):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = PSC("auto", n_components=2, **settings).fit(union.data)
-    model.selection_ = {**model.selection_, "fact": "2 clusters. 1 is nearly as good."}
-    assert "2 clusters. 1 is nearly as good." in section(render(model), "choice")
+    model.selection_ = {**model.selection_, "fact": "2 fit best, 1 nearly as well."}
+    assert "2 fit best, 1 nearly as well." in section(render(model), "choice")
 
 
 def test_a_misspelt_option_is_told_with_the_right_one(tmp_path):
     model = PSC(2, random_state=0).fit(np.random.default_rng(0).normal(size=(40, 5)))
-    with pytest.raises(TypeError, match=r"report has no option 'ttile'\. Use title"):
+    with refuses("ttile", kind=TypeError, function="report", option="ttile"):
         model.report(path=tmp_path / "z.html", ttile="x")
-    with pytest.raises(TypeError, match=r"write_pca has no option 'colour'\. Use one of n_comp"):
+    with refuses("colour", kind=TypeError, function="write_pca", option="colour"):
         write_pca(np.eye(9), tmp_path / "z.html", colour="x")

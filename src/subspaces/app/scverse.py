@@ -217,7 +217,7 @@ def pca_components(
     genes = _chosen_genes(adata, mask_var, use_rep)
     if genes is not None:
         matrix = matrix[:, genes]
-    advice = "Keep only the highly variable genes, or take fewer cells"
+    advice = "Keep only the highly variable genes, or use fewer cells"
     options: dict[str, Any] = {
         "center": center,
         "scale": scale,
@@ -301,7 +301,7 @@ def _as_plain_values(found: PCAComponents, table: Any, parameters: dict[str, Any
 
 def _check_source(adata: AnnData, layer: str | None, use_rep: str | None) -> None:
     if find_spec("anndata") is None:
-        raise ImportError(f"this function needs anndata. {install('scverse')}")
+        raise ImportError(f"This function needs anndata. {install('scverse')}")
     from anndata import AnnData
 
     if not isinstance(adata, AnnData):
@@ -361,7 +361,7 @@ def _dense(matrix: Any, name: str, who: str, advice: str) -> Array:
     if n_bytes > MOST_DENSE_BYTES:
         raise MemoryError(
             f"{who} needs a dense table, and {name} would take {n_bytes / 2**30:.1f} GiB as "
-            f"one. {advice}"
+            f"one. {advice}."
         )
     return matrix.toarray()
 

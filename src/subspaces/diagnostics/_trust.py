@@ -303,7 +303,8 @@ def absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     absent = np.any([holes[half].all(axis=0) for half in halves], axis=0)
     if (holes | absent).all(axis=1).any():
         fact = (
-            "Some samples have values only for variables that are empty in one half of the split."
+            "Some samples cannot be placed, because their only variables are empty in one half of "
+            "the split."
         )
         raise ParameterError("X", fact, FEWER_MISSING)
     return absent

@@ -684,7 +684,7 @@ class SubspaceClusterer(
         if too_large:
             raise MemoryError(
                 f"{type(self).__name__} for {shape[0]} samples x {shape[1]} variables "
-                f"{too_large}. Use fewer samples or variables"
+                f"{too_large}. Use fewer samples or variables."
             )
 
     def _numbers_held(self, n: int, p: int) -> int:

@@ -141,7 +141,8 @@ def comparison(result: Any, *, ax: Axes | None = None) -> Any:
     if not names:
         raise ParameterError(
             "comparison",
-            "All methods failed, so there is nothing to draw. The attribute messages says why.",
+            "All methods failed, so there is nothing to draw. See the attribute messages for the "
+            "reasons.",
         )
     side = max(style.COLUMN, 1.3 + 0.33 * len(names))
     with style.canvas(ax, figsize=(side, side - 0.1)) as ax:

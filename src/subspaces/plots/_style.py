@@ -91,7 +91,7 @@ def list_of(
 def require_matplotlib() -> None:
     """Raise ImportError, with how to install it, if matplotlib is missing."""
     if find_spec("matplotlib") is None:
-        raise ImportError(f"plots need matplotlib. {install('plots')}")
+        raise ImportError(f"Plots need matplotlib. {install('plots')}")
 
 
 def colour_of(k: int) -> str:

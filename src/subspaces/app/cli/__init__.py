@@ -8,7 +8,7 @@ from subspaces.runtime.extras import install
 try:
     import typer
 except ImportError as error:
-    raise ImportError(f"the command line needs typer. {install('cli')}") from error
+    raise ImportError(f"The command line needs typer. {install('cli')}") from error
 
 from subspaces.app.cli.app import app, main
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from subspaces.app.cli._say import MOST_WARNINGS, warn
 from subspaces.app.cli._words import in_options
-from subspaces.messages import Message, literal, note, shown
+from subspaces.messages import Message, literal, shown
 
 # Doubts that a parameter answers, once the user has set it.
 ANSWERED = {"unlike_scales": "scale"}
@@ -22,17 +22,15 @@ class Said:
     is printed in any case, and may make doubts superfluous.
     """
 
-    notes: Sequence[str]
+    notes: Sequence[Message]
     doubts: Sequence[Message]
     settled: Collection[str] = ()
     answer: Message | None = None
 
     @property
     def kept(self) -> list[Message]:
-        """All of them as values, the notes as such."""
-        sentences = (f"{each[:1].upper()}{each[1:]}." for each in self.notes)
-        notes = [replace(note(each), kind="note") for each in sentences]
-        return list({str(each): each for each in [*notes, *self.unanswered]}.values())
+        """All of them, each once."""
+        return list({str(each): each for each in [*self.notes, *self.unanswered]}.values())
 
     @property
     def unanswered(self) -> list[Message]:

@@ -70,7 +70,7 @@ def _check_installed() -> None:
     if find_spec("matplotlib") is None:
         missing = [name for name in ("matplotlib", "plotly") if find_spec(name) is None]
         extras = install("cli,plots,report")
-        raise ImportError(f"the demo needs {' and '.join(missing)} for its figures. {extras}")
+        raise ImportError(f"The demo needs {' and '.join(missing)} for its figures. {extras}")
 
 
 def _show_penguins(path: Path) -> None:

@@ -61,9 +61,9 @@ def fit(
     preset: Annotated[
         str | None,
         setting(
-            "expression: for arrays and bulk RNA-seq. It takes logarithms if needed, centres "
-            "the samples, keeps the 2000 genes that vary most, and finds mean profiles. "
-            "cells: the same for single cells. You can still set --kind, --floor, --log, "
+            "Use expression for arrays and bulk RNA-seq, and cells for single cells. Both take "
+            "logarithms if needed, centre the samples, keep the 2000 genes that vary most, and "
+            "find mean profiles. You can still set --kind, --floor, --log, "
             f"--no-log, --top-variables and --criterion. See Recipes, {options.DOCUMENTATION}.",
             "expression|cells",
         ),
@@ -108,8 +108,8 @@ def fit(
         bool,
         flag(
             "--significance",
-            "Test whether the clusters are more than chance: the same search in 99 tables "
-            "without clusters, which takes as long as up to 99 short fits.",
+            "Test whether the clusters are more than chance. This searches up to 99 tables "
+            "without clusters, so it takes as long as 99 short fits.",
             panel=options.OUTPUT,
         ),
     ] = False,
@@ -348,13 +348,13 @@ def _chosen(selection: dict[str, Any], n_clusters: int) -> tuple[list[str], list
 
     tried = set(selection.get("n_clusters", ()))
     if "icl" not in selection:
-        return [f"Chosen: {selection['verdict']}"] if len(tried) > 1 else [], []
+        return [selection["verdict"]] if len(tried) > 1 else [], []
     answers = {each["n_clusters"]: each for each in selection["answers"]}
     if len(tried) < 2:
         mine = answers.get(n_clusters, {})
         return [f"Chosen: {shape_of(mine)}."] if "affine" in mine else [], []
     named = ", ".join(f"--clusters {k}{' (this one)' * (k == n_clusters)}" for k in answers)
-    return [f"Chosen: {selection['fact']}"], [f"Worth a look: {named}."]
+    return [selection["fact"]], [f"Worth a look: {named}."]
 
 
 def _sizes(summary: dict[str, Any], *, known: bool) -> tuple[list[str], list[list[str]]]:

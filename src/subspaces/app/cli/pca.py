@@ -58,9 +58,9 @@ def pca(
     preset: Annotated[
         str | None,
         setting(
-            "expression: for arrays and bulk RNA-seq. It takes logarithms if needed, centres "
-            "the samples and keeps the 2000 genes that vary most. cells: the same for single "
-            "cells. You can still set --kind, --floor, --log, --no-log and --top-variables. "
+            "Use expression for arrays and bulk RNA-seq, and cells for single cells. Both take "
+            "logarithms if needed, centre the samples and keep the 2000 genes that vary most. You "
+            "can still set --kind, --floor, --log, --no-log and --top-variables. "
             f"See Recipes, {options.DOCUMENTATION}.",
             "expression|cells",
         ),

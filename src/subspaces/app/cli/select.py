@@ -47,8 +47,8 @@ def select(
     preset: Annotated[
         str | None,
         setting(
-            "expression or cells: prepare the values like subspaces fit. The number is then "
-            "chosen by how well halves of the samples agree.",
+            "Prepare the values like subspaces fit, and choose the number by how well halves of "
+            "the samples agree.",
             "expression|cells",
         ),
     ] = None,

@@ -35,7 +35,7 @@ TEXT_ALONE = "%{text}<extra></extra>"
 def require_plotly() -> None:
     """Raise ImportError, with how to install it, if plotly is missing."""
     if find_spec("plotly") is None:
-        raise ImportError(f"the report needs plotly. {install('report')}")
+        raise ImportError(f"The report needs plotly. {install('report')}")
 
 
 def colour(k: int) -> str:

@@ -97,16 +97,19 @@ def _is_known(found: Markers, name: str) -> bool:
 def _columns(found: Markers) -> str:
     """Return what the columns are, in words."""
     words = (
-        "Difference: mean of the cluster minus the mean of all other samples. Effect: the "
+        "Difference is the mean of the cluster minus the mean of all other samples. Effect is the "
         "same in standard deviations. A variable that also sets another cluster apart has a "
-        "smaller effect than in the list above. AUC: how often a member exceeds another "
-        "sample. FDR: false discovery rate of the Mann-Whitney test."
+        "smaller effect than in the list above. AUC says how often a member exceeds another "
+        "sample. FDR is the false discovery rate of the Mann-Whitney test."
     )
     if _is_known(found, "share_in"):
-        words += " Inside, outside: share of the samples that express it (above zero or the floor)."
+        words += (
+            " Inside and outside are the shares of samples that express it (above zero or the "
+            "floor)."
+        )
     if _is_known(found, "fdr_split"):
         words += (
-            " Split: p-value between clusters that were found without this half of the "
-            f"variables. It is at least {found.one_group:.2g}, which a single group would give."
+            " Split FDR is the rate if the clusters are found without this half of the "
+            f"variables. It is never below {found.one_group:.2g}, the p-value of a single group."
         )
     return words

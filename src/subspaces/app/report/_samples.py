@@ -52,7 +52,10 @@ def _sure(draft: Draft) -> str:
     caption = f"Probability of each sample's cluster, the sample left out of it.{thin}"
     label = "Probability of the label of each sample, cluster by cluster"
     figure = draft.figure("probabilities", _figures.probabilities(found), label, caption)
-    return f"<h3>How sure is a label</h3><p>The least sure: {names}. {UNCLEAR}</p>{figure}"
+    return (
+        f"<h3>How sure is a label</h3><p>The labels of {names} are the least sure. "
+        f"{UNCLEAR}</p>{figure}"
+    )
 
 
 def _between(draft: Draft) -> str:
@@ -113,8 +116,8 @@ def _influential(draft: Draft) -> str:
     label = "Influence of each sample on its cluster"
     figure = draft.figure("influence", _figures.influence(found), label, caption)
     return (
-        f"<h3>Influence</h3><p>The most influential: {named(found.sample_names, order)}. "
-        f"Check them first, because the {what}s depend on them most.</p>{figure}"
+        f"<h3>Influence</h3><p>The {what}s depend most on {named(found.sample_names, order)}. "
+        f"Check these samples first.</p>{figure}"
     )
 
 
@@ -126,7 +129,7 @@ def agreement(draft: Draft) -> str | None:
     index = adjusted_rand_score(*found.known)
     right = 100 * matched_accuracy(*found.known)
     return (
-        f"<p>Adjusted Rand index {index:.2f} (1 is perfect, 0 chance). {right:.0f} % of the "
-        "samples are in the cluster that matches their class best, one cluster to a "
-        f"class.</p>{_tables.contingency(found)}"
+        f"<p>The adjusted Rand index is {index:.2f} (1 is perfect, 0 is chance). {right:.0f} % of "
+        "the samples are in the right cluster, if each class gets the cluster that matches it "
+        f"best.</p>{_tables.contingency(found)}"
     )

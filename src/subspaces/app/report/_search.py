@@ -135,7 +135,10 @@ def _selection(draft: Draft, chosen: Selection) -> str:
     if verdict:
         margin = f" {escape(verdict)}"
     elif np.isfinite(chosen.margin_):
-        margin = f" The second best is behind by {100 * chosen.margin_:.0f} % of the spread."
+        margin = (
+            f" The second best is behind by {100 * chosen.margin_:.0f} % of the range of all "
+            "candidates."
+        )
     words = f"<p>Chosen by {escape(chosen.criterion)}: {escape(chosen.best_)}.{margin}</p>"
     if "cluster" in columns:
         value = next((name for name in ("press", "eigenvalue") if name in columns), None)

@@ -44,7 +44,7 @@ def _preparation(model: SubspaceClusterer) -> str:
     if preparation is None:
         return ""
     taken_for = f"{escape(preparation.taken_for)} " if preparation.taken_for else ""
-    return f"<p>{taken_for}Prepared before clustering: {escape(preparation)}.</p>"
+    return f"<p>{taken_for}How the values were prepared: {escape(preparation)}.</p>"
 
 
 def _verdicts(draft: Draft) -> list[str]:

@@ -91,7 +91,7 @@ def samples(found: Findings) -> str:
         )
         caption += f"{most}."
     if found.rivalry is not None:
-        caption += " Between: 100 % means equally near to the next cluster."
+        caption += " At 100 % in the column Between, the next cluster is just as near."
     clusters = [c.number for c in found.clusters] + [-1] * bool(len(found.outliers))
     return lookup("sample", caption, ["Sample", *columns], rows, by_cluster(clusters))
 
@@ -166,9 +166,9 @@ def differences(found: Findings, beyond: Mapping[int, Indices]) -> str:
     caption = "All variables that differ."
     if len(rows) < full:
         caption = f"The first {most:,} variables of each cluster ({len(rows):,} of {full:,} rows)."
-    caption += " Difference: mean of the cluster minus the mean of all other samples."
+    caption += " Difference is the mean of the cluster minus the mean of all other samples."
     if known:
-        caption += " Effect: the same in standard deviations within the clusters."
+        caption += " Effect is the same in standard deviations within the clusters."
     caption += _note_on_single_samples(found)
     heads = ["Variable", "Cluster", "Difference", *["Effect", "Beyond chance"] * known]
     return lookup("variable", caption, heads, rows, by_cluster(k for k, _ in groups))
@@ -199,7 +199,8 @@ def variables(found: Findings) -> str:
         caption = "All variables with a loading"
     if len(rows) < full:
         caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
-    caption += ". Strength: share of the variance within the subspace." if weights is None else "."
+    strength = ". Strength is the share of the variance within the subspace."
+    caption += strength if weights is None else "."
     caption += _note_on_single_samples(found) if weights is None else ""
     return lookup("variable", caption, ["Variable", *heads], rows, choice)
 

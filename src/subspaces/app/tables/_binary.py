@@ -25,6 +25,7 @@ from subspaces.app.tables._sheet import (
 from subspaces.app.tables._table import to_table
 from subspaces.app.tables._text import from_grid, tidied
 from subspaces.app.tables._units import as_numbers
+from subspaces.messages import Advice, Message, noted
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
 
@@ -89,7 +90,12 @@ def from_arrays(
     columns = named("column", vector(VARIABLES, p), p, "v")
     known = [name for name in arrays if name.lower() in CLASSES] if classes is None else []
     notes = [
-        f"array {name!r} looks like known classes. To use them, set labels to {name!r}"
+        noted(
+            "array_of_classes",
+            "Array {name!r} looks like known classes.",
+            Advice("set <labels={name!r}> to use them", "labels", name),
+            name=name,
+        )
         for name in known[:1]
     ]
     return to_table(path, Sheet(data, rows, columns, classes), wanted, notes)
@@ -101,15 +107,16 @@ def read_xlsx(path: Path, wanted: Wanted) -> Table:
         import openpyxl  # noqa: F401
         import pandas as pd
     except ImportError as error:
-        raise ImportError(f"reading Excel files needs openpyxl. {install('excel')}") from error
+        raise ImportError(f"Reading Excel files needs openpyxl. {install('excel')}") from error
     content = zip_content(path, WORKBOOK, ROOM, ADVICE)
     with expecting(path, WORKBOOK, ADVICE), pd.ExcelFile(content, engine="openpyxl") as book:
         sheets = book.sheet_names
         frame = book.parse(0, header=None, dtype=object, na_filter=False)
     rows = [[_as_text(cell) for cell in row] for row in frame.to_numpy()]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     if len(sheets) > 1:
-        notes = (f"only {sheets[0]!r}, the first of {len(sheets)} sheets, was read",)
+        fact = "Only {sheet!r}, the first of {n} sheets, was read."
+        notes = (noted("first_sheet", fact, sheet=sheets[0], n=len(sheets)),)
     return from_grid(path, tidied(path, rows, range(1, len(rows) + 1)), wanted, notes)
 
 
@@ -124,7 +131,7 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
         import pandas as pd
         from pyarrow import BufferReader, parquet
     except ImportError as error:
-        raise ImportError(f"reading Parquet needs pyarrow. {install('parquet')}") from error
+        raise ImportError(f"Reading Parquet needs pyarrow. {install('parquet')}") from error
     content = content_of(path)
     with expecting(path, "a Parquet file"):
         size = parquet.ParquetFile(BufferReader(content)).metadata

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from subspaces.messages import Advice, Message, noted
+
 Mark = Literal["point", "comma", "either"]
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "?", "-", "."}
@@ -67,8 +69,8 @@ class Notation:
             return cell.replace(",", "")
         return cell
 
-    def note(self, cells: Iterable[str]) -> str | None:
-        """Return a sentence on how the first ambiguous cell was read; None if there is none.
+    def note(self, cells: Iterable[str]) -> Message | None:
+        """Return a note on how the first ambiguous cell was read; None if there is none.
 
         "1.065" is doubtful in a table of whole numbers: in a table of decimals with three digits,
         every cell would have three decimals.
@@ -80,12 +82,16 @@ class Notation:
         if cell is None or (self.point and self.comma):
             return None
         if shown is not None:
-            since = f"because {shown!r} in the same table {_shows(shown)}"
-            return f"{cell!r} was read as {self.plain(cell)}, {since}"
+            fact = (
+                "{cell!r} was read as {value}, because {shown!r} in the same table "
+                f"{_shows(shown)}."
+            )
+            return noted("read_as", fact, cell=cell, value=self.plain(cell), shown=shown)
         if not any(other.lstrip("+-").isdecimal() for other in cells):
             return None
-        read = f"{cell!r} was read as {float(cell):g}"
-        return f"{read}. If points separate thousands in this table, remove them"
+        remove = Advice("remove the points if they separate thousands")
+        fact = "{cell!r} was read as {value:g}."
+        return noted("read_as", fact, remove, cell=cell, value=float(cell))
 
     def remedy(self, cell: str) -> str | None:
         """Return why a number with commas cannot be read, and what to do; None for other cells."""

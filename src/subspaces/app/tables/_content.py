@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from subspaces.messages import Advice, Message, noted
 from subspaces.runtime.memory import available, in_words, no_room
 from subspaces.runtime.threads import changed_filters
 
@@ -70,7 +71,7 @@ def zip_content(path: Path, kind: str, room: int, advice: str = "") -> io.BytesI
     return content
 
 
-def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
+def text_of(path: Path) -> tuple[str, tuple[Message, ...]]:
     """Return the text of a file, unpacked if it ends in .gz, and notes on a guessed encoding."""
     content = _unpacked(path) if path.suffix.lower() == ".gz" else content_of(path, TEXT_ROOM)
     if not content.strip():
@@ -112,7 +113,7 @@ def _unpacked(path: Path) -> bytes:
     return content
 
 
-def _latin(path: Path, content: bytes) -> tuple[str, tuple[str, ...]]:
+def _latin(path: Path, content: bytes) -> tuple[str, tuple[Message, ...]]:
     """Return bytes that are not UTF-8 decoded as Windows-1252, and a note that says so."""
     try:
         text = content.decode("cp1252")
@@ -125,7 +126,10 @@ def _latin(path: Path, content: bytes) -> tuple[str, tuple[str, ...]]:
     found = BEYOND_ASCII.search(text)
     if CONTROL.search(text) or found is None:
         raise ValueError(f"{path} is not a text file. {SAVE}")
-    return text, (
-        f"the file is not UTF-8 and was read as Latin-1, so a name is {found.group()[:20]!r}. "
-        f"{SAVE} if that is wrong",
+    guessed = noted(
+        "latin1",
+        "The file is not UTF-8 and was read as Latin-1, so a name is {name!r}.",
+        Advice("save it as CSV UTF-8 if that is wrong"),
+        name=found.group()[:20],
     )
+    return text, (guessed,)

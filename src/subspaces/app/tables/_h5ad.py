@@ -30,7 +30,7 @@ CODE = "import sys; from subspaces.app.tables._h5ad import main; main(*sys.argv[
 def read_h5ad(path: Path, wanted: Wanted) -> Table:
     """Return the table in an H5AD file: X, and as classes the column ``wanted.labels`` of obs."""
     if find_spec("anndata") is None:
-        raise ImportError(f"reading H5AD needs anndata. {install('scverse')}")
+        raise ImportError(f"Reading H5AD needs anndata. {install('scverse')}")
     with path.open("rb"), tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "read.npz"
         _read_apart(path, target, [name for name in (wanted.labels, wanted.sample_names) if name])

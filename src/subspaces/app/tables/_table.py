@@ -18,7 +18,7 @@ from subspaces.app.tables._commas import (
 )
 from subspaces.app.tables._sheet import Sheet, Side, Texts, Wanted, offered
 from subspaces.app.tables._units import as_numbers
-from subspaces.messages import Advice, ParameterError, listed, literal, use
+from subspaces.messages import Advice, Message, ParameterError, literal, noted, use
 from subspaces.named_table import Table, without_empty
 
 # What people call rows below a table that are no samples.
@@ -30,10 +30,10 @@ TOTALS = {
 LOOKED_AT = 50_000
 
 
-def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[str] = ()) -> Table:
+def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[Message] = ()) -> Table:
     """Return the table of what ``wanted`` asks for; raise ValueError if something is wrong in it.
 
-    notes: sentences from reading the file, which the table keeps.
+    notes: from reading the file, which the table keeps.
     """
     known = [*sheet.variables.names, *sheet.samples.names]
     for name in sorted(wanted.ignore - set(known)):
@@ -138,7 +138,7 @@ def _check_classes(path: Path, sheet: Sheet) -> None:
         )
 
 
-def _numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, Array, list[str]]:
+def _numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, Array, list[Message]]:
     """Return the sheet, less columns of text if that is wanted, its cells as floats, and notes."""
     data: Array
     if sheet.cells.dtype == object:
@@ -149,7 +149,9 @@ def _numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, Array, li
     return sheet, np.where(np.isin(data, marks), np.nan, data) if marks else data, notes
 
 
-def _texts_as_numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, Array, list[str]]:
+def _texts_as_numbers(
+    path: Path, sheet: Sheet, wanted: Wanted
+) -> tuple[Sheet, Array, list[Message]]:
     """Return what `_numbers` returns, of texts.
 
     Raises ValueError, with remedies, about all cells that are no numbers.
@@ -186,7 +188,7 @@ def _unread(cells: Texts, values: Array) -> list[int]:
     return [k for k in np.flatnonzero(np.isnan(values)).tolist() if not is_missing(cells[k])]
 
 
-def _without_units(cells: Texts, values: Array, names: Texts) -> tuple[Texts, list[str]]:
+def _without_units(cells: Texts, values: Array, names: Texts) -> tuple[Texts, list[Message]]:
     """Return the cells (n, p) with plain numbers in columns with a mark such as "%", and a note.
 
     ``values``, the numbers of the cells one after the other, gets those that are found.
@@ -203,10 +205,11 @@ def _without_units(cells: Texts, values: Array, names: Texts) -> tuple[Texts, li
             marks.append(f"{names[j]} ({read[0]})")
             cells[:, j] = read[1]
             values.reshape(n, p)[:, j] = _floats(read[1])
-    return cells, [f"text was read as numbers: {', '.join(marks)}"] if marks else []
+    note = noted("text_as_numbers", "Text was read as numbers: {columns}.", columns=marks)
+    return cells, [note] if marks else []
 
 
-def _read(cells: Texts, values: Array) -> tuple[Mask, Notation, list[str]]:
+def _read(cells: Texts, values: Array) -> tuple[Mask, Notation, list[Message]]:
     """Return which cells are no numbers, the notation of the others, and a note if that is unclear.
 
     ``values`` gets the numbers with commas.
@@ -226,7 +229,9 @@ def _read(cells: Texts, values: Array) -> tuple[Mask, Notation, list[str]]:
     return is_bad, notation, [note] if note else []
 
 
-def _without_text(sheet: Sheet, data: Array, is_text: Mask) -> tuple[tuple[Mask, Mask], list[str]]:
+def _without_text(
+    sheet: Sheet, data: Array, is_text: Mask
+) -> tuple[tuple[Mask, Mask], list[Message]]:
     """Return which samples and variables to keep, in which most entries are numbers, and a note.
 
     Samples go only if they are the columns of the file: rows of text are values that are wrong.
@@ -237,8 +242,9 @@ def _without_text(sheet: Sheet, data: Array, is_text: Mask) -> tuple[tuple[Mask,
         samples = is_text.sum(axis=1) <= is_number.sum(axis=1)
     variables: Mask = is_text[samples].sum(axis=0) <= is_number[samples].sum(axis=0)
     names = [*sheet.samples.names[~samples], *sheet.variables.names[~variables]]
-    columns = "column of text" if len(names) == 1 else "columns of text"
-    return (samples, variables), [f"left out {len(names)} {columns}: {listed(names)}"] * bool(names)
+    fact = "Left out {n:#column of text|columns of text}: {names}."
+    note = noted("left_out_text", fact, n=len(names), names=names)
+    return (samples, variables), [note] if names else []
 
 
 def _floats(cells: Texts) -> Array:

@@ -15,6 +15,7 @@ from subspaces.app.tables._content import text_of
 from subspaces.app.tables._sheet import Sheet, Texts, Wanted, named, unmarked, with_annotation
 from subspaces.app.tables._table import to_table
 from subspaces.app.tables._units import as_numbers
+from subspaces.messages import Advice, Message, noted
 from subspaces.named_table import Table
 
 # The order of preference if two cut the lines evenly: 1,5;2,5;3,5 has commas within numbers.
@@ -51,7 +52,7 @@ class Grid:
     cells: Texts
     lines: Sequence[int]
     first_column: int = 1
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
 
 
 def read_text(path: Path, wanted: Wanted) -> Table:
@@ -105,30 +106,32 @@ def tidied(path: Path, rows: list[list[str]], lines: Sequence[int]) -> Grid:
                 f"but line {lines[0]} has {width}. Correct it, or remove lines that are not "
                 "part of the table"
             )
-    notes: tuple[str, ...] = ()
-    if len(left_out) == 1:
-        notes = (f"skipped line {left_out[0]} above the table",)
-    elif left_out:
-        both = f"lines {left_out[0]} to {left_out[-1]}"
-        notes = (f"skipped {both} above the table",)
-    return Grid(np.array(rows, dtype=object), lines, left + 1, notes)
+    which = "line {first}" if len(left_out) == 1 else "lines {first} to {last}"
+    skipped = (
+        noted("skipped_lines", f"Skipped {which} above the table.", first=each, last=left_out[-1])
+        for each in left_out[:1]
+    )
+    return Grid(np.array(rows, dtype=object), lines, left + 1, tuple(skipped))
 
 
-def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = ()) -> Table:
+def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[Message, ...] = ()) -> Table:
     """Return the table made of a file's cells: header and row names found, classes taken out.
 
-    notes: sentences from reading the file, which the table keeps.
+    notes: from reading the file, which the table keeps.
     """
     cells, lines = unmarked(grid.cells, wanted), np.array(grid.lines)
     if _are_groups(cells[0], cells[1:]):
         cells, lines = np.vstack([_with_groups(cells[0], cells[1]), cells[2:]]), lines[1:]
-        both = f"lines {grid.lines[0]} and {lines[0]} were read as one header"
-        notes = (*notes, f"{both}, with names such as {cells[0, -1]!r}")
+        fact = "Lines {first} and {second} were read as one header, with names such as {name!r}."
+        first, second = int(grid.lines[0]), int(lines[0])
+        joined = noted("two_headers", fact, first=first, second=second, name=cells[0, -1])
+        notes = (*notes, joined)
     is_header = _is_header(cells[0], cells[1:])
     header = cells[0] if is_header or _may_be_header(cells[0], cells[1:]) else None
     if header is not None and not is_header:
-        line = f"line {lines[0]} was read as the header, although it has numbers"
-        notes = (*notes, f"{line}. If these are values, add a line of names above it")
+        fact = "Line {line} was read as the header, although it has numbers."
+        above = Advice("add a line of names above it if these are values")
+        notes = (*notes, noted("number_header", fact, above, line=int(lines[0])))
     if header is not None:
         cells, lines = cells[1:], lines[1:]
     if not len(cells):
@@ -139,7 +142,8 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
     top = None if header is None else header[start]
     has_names = starts_with_names(top, cells[:, start:], wanted)
     if top == "" and wanted.sample_names is not None and not has_names:
-        notes = (*notes, f"skipped column {grid.first_column + start}, which has no name")
+        column, fact = grid.first_column + start, "Skipped column {column}, which has no name."
+        notes = (*notes, noted("nameless_column", fact, column=column))
         start += 1
     first = start + has_names
     prefixes = ("v", "sample") if wanted.samples_in_columns else ("sample", "v")

@@ -203,7 +203,7 @@ def _table_of_variables(found: PCAFindings) -> str:
     caption = f"All {p:,} variables"
     if len(rows) < p:
         caption = f"The {len(rows):,} strongest of {p:,} variables"
-    caption += ". Strength: share of the variance along the components."
+    caption += ". Strength is the share of the variance along the components."
     heads = ["Variable", "Strength", *(f"Component {r + 1}" for r in range(shown))]
     return _tables.lookup("variable", caption, heads, rows, {})
 
@@ -221,7 +221,10 @@ def alone(draft: PCADraft) -> str | None:
         )
         words += " Check the sample, and repeat the PCA without it before you trust the component."
     else:
-        words = "No component does: each stays stronger than noise whichever sample you leave out."
+        words = (
+            "No component depends on one sample: each stays stronger than noise whichever sample "
+            "you leave out."
+        )
     caption = (
         "Filled marks show the strength of each component. Rings show it without the sample it "
         "depends on most. Above the dotted line it is stronger than noise."

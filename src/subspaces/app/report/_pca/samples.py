@@ -25,8 +25,8 @@ def scores(draft: PCADraft) -> str:
             "<p>There is no component to draw the samples on. Ask for two components to see them "
             f"anyway{as_noise}.</p>"
         )
-    colours = "" if found.classes is None else " Colours and symbols are the known classes."
-    rings = " Rings are samples that do not belong." if len(found.outliers.outliers) else ""
+    colours = "" if found.classes is None else " Colours and symbols show the known classes."
+    rings = " Rings mark samples that do not belong." if len(found.outliers.outliers) else ""
     caption = f"Point at a mark to see the sample.{colours}{rings}{note_on_thinning(found)}"
     if found.n_shown == 1:
         drawing = sample_figures.scores_and_distance(found)
@@ -63,14 +63,14 @@ def drivers(draft: PCADraft) -> str:
     order = found.most_influential[:NAMED]
     if found.n_shown == 0:
         return (
-            "<p>There is no component, only the mean. Farthest from it: "
+            "<p>There is no component, only the mean. The samples farthest from it are "
             f"{named(found.sample_names, order)}.</p>"
         )
     turning = found.highest_leverage[:NAMED]
     alone = int(np.count_nonzero(~np.isfinite(found.influence)))
     caption = (
-        "To the right: samples that pull the components towards themselves (leverage, 0 to "
-        f"{found.n_shown}). Upwards: samples on which the predictions depend most "
+        "Samples on the right pull the components towards themselves (leverage, 0 to "
+        f"{found.n_shown}). The predictions depend most on the samples at the top "
         f"(influence).{note_on_thinning(found)}"
     )
     if alone:
@@ -81,10 +81,9 @@ def drivers(draft: PCADraft) -> str:
     label = "Influence of each sample against its leverage"
     figure = draft.figure("influence", sample_figures.drivers(found), label, caption)
     return (
-        f"<p>The most influential: {named(found.sample_names, order)}. The predictions depend "
-        "on them most. Those with the highest leverage: "
-        f"{named(found.sample_names, turning)}. They pull the components towards themselves. "
-        f"Check both kinds first.</p>{figure}"
+        f"<p>The predictions depend most on {named(found.sample_names, order)}. The components "
+        f"are pulled most by {named(found.sample_names, turning)}. Check these samples "
+        f"first.</p>{figure}"
     )
 
 
@@ -99,13 +98,13 @@ def outliers(draft: PCADraft) -> str:
     )
     if found.n_shown:
         words = (
-            "To the right: extreme samples that still follow the components. Upwards: samples "
-            "of another kind, or mistakes."
+            "Samples on the right are extreme but still follow the components. Samples at the top "
+            "are of another kind, or mistakes."
         )
         groups = " If the samples form groups, being far out means little."
         words += groups
     else:
-        words = "Upwards: farther from the mean."
+        words = "Samples at the top are farther from the mean."
     label = "Distance of each sample within the components and from them, with limits"
     figure = draft.figure("limits", sample_figures.belonging(found), label, caption)
     return (
@@ -125,10 +124,10 @@ def _table_of_samples(found: PCAFindings) -> str:
     if len(shown) < n:
         caption = f"{len(shown):,} of {n:,} samples: those that belong least and the most "
         caption += "influential."
-    caption += " Far out: within the components (T2)." if found.n_shown else ""
+    caption += " Far out is the distance within the components (T2)." if found.n_shown else ""
     caption += (
-        f" Off: squared distance from {'them' if found.n_shown else 'the mean'} (Q). Chance: "
-        "how often a normal sample is this far."
+        f" Off is the squared distance from {'them' if found.n_shown else 'the mean'} (Q). Chance "
+        "says how often a normal sample is this far."
     )
     classes = {name: name for name in sorted(set(groups))}
     return _tables.lookup("sample", caption, ["Sample", *columns], rows, classes, "Class")

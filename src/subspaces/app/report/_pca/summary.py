@@ -19,7 +19,9 @@ def summary(draft: PCADraft) -> str:
     shown = ""
     if found.asked and found.n_shown != found.components.n_components:
         shown = f"<p>{_shown_as_asked(found)}</p>"
-    done = f"Prepared before: {escape(found.preparation)}." if found.preparation else ""
+    done = (
+        (f"How the values were prepared: {escape(found.preparation)}.") if found.preparation else ""
+    )
     prepared = f"{escape(found.taken_for)} {done}".strip()
     prepared = f"<p>{prepared}</p>" if prepared else ""
     reasons = "".join(f"<li>{reason}</li>" for reason in _reasons(found))
