@@ -198,9 +198,8 @@ Rotation = Literal["varimax"]
 
 # Of choosing numbers of clusters, dimensions and variables.
 ClustersCriterion = Literal[
-    "auto", "icl", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic",
-    "stability",
-]  # fmt: skip
+    "auto", "icl", "press", "press_points", "press_sum", "likelihood", "free", "sod", "stability"
+]
 DimensionsCriterion = Literal["auto", "press", "noise", "joint"]
 Margins = Literal["data", "normal"]
 # How tables without clusters are drawn.

@@ -18,7 +18,6 @@ from subspaces._types import (
     DimensionsCriterion,
     Margins,
 )
-from subspaces.core import ppca_mixture
 from subspaces.data.validation import as_matrix, row_names
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
@@ -175,8 +174,7 @@ def select_n_clusters(
         clusters' means, the paper's text taken literally; it grows with the number of clusters and
         fails. "likelihood": leave-one-out likelihood.
         "sod": second-order difference of the log residual; cannot give the first or last
-        candidate. "bic": of a mixture of probabilistic PCA, whose EM takes longer
-        than all else and so runs only when asked for. "free": leave-one-out likelihood with
+        candidate. "free": leave-one-out likelihood with
         the dimension given or with learned ones, whichever is likelier, for one dimension may not
         suit all clusters; the model returned has the dimension given. "stability", for recipes:
         the samples are cut in halves at random, ten times (a table of more than 30 million values
@@ -237,9 +235,6 @@ def select_n_clusters(
     columns |= {name: each.sum(axis=1) for name, each in shares.items()}
     residuals = [auto.mean_residuals(found.clusters, matrix) for found in models]
     columns["sod"] = choosing.second_differences(residuals)
-    if criterion == "bic":
-        fits = [(c.labels, c.dimensions, c.affine) for c in (m.clusters for m in models)]
-        columns["bic"] = np.array([ppca_mixture.bic(matrix, *fit) for fit in fits])
 
     place, margin = _best(columns[criterion], largest=criterion == "sod")
     columns |= _differences(columns[criterion], shares.get(criterion), place)

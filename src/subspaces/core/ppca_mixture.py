@@ -95,19 +95,6 @@ class State:
     fits: tuple["Axes", ...]
 
 
-@dataclass(frozen=True)
-class Mixture:
-    """Responsibilities (n, K) and log-likelihood, without its constant, of a fitted mixture."""
-
-    responsibilities: Array
-    log_likelihood: float
-
-    @property
-    def labels(self) -> Labels:
-        """The likeliest component of each row, (n,)."""
-        return np.argmax(self.responsibilities, axis=1)
-
-
 def pose(
     matrix: Array,
     dimensions: Sequence[int],
@@ -153,40 +140,6 @@ def refine_labels(
     runs = em.search(begun, lambda state: step(setting, state), 300, RISE_PER_ROW)
     likeliest = max(runs, key=lambda run: run.log_likelihood)
     return np.argmax(likeliest.state.log_joint, axis=1)
-
-
-def fit_mixture(
-    matrix: Array,
-    responsibilities: Array,
-    dimensions: Sequence[int],
-    affine: bool,
-    max_iter: int,
-    *,
-    shared_noise: bool = True,
-) -> Mixture:
-    """Return the mixture that EM reaches from responsibilities (n, K).
-
-    max_iter: the most M steps, the first included.
-    """
-    setting = pose(matrix, dimensions, affine=affine, shared_noise=shared_noise)
-    begun = em.begin("given", first_state(setting, responsibilities))
-    run = em.climb(begun, lambda state: step(setting, state), max_iter - 1, RISE_PER_ROW)
-    constant = -0.5 * LOG_TWO_PI * matrix.size
-    return Mixture(em.responsibilities(run.state.log_joint), run.log_likelihood - constant)
-
-
-def bic(matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool) -> float:
-    """Return the BIC of a mixture with shared noise, by EM from a partition; lower is better.
-
-    Rows in no cluster are left out.
-    """
-    if (labels < 0).any():
-        matrix, labels = matrix[labels >= 0], labels[labels >= 0]
-    n, p = matrix.shape
-    first = Partition(labels, len(dimensions)).indicator
-    fitted = fit_mixture(matrix, first, dimensions, affine, 100)
-    free = n_parameters(dimensions, p, affine=affine, shared=True)
-    return float(-2.0 * fitted.log_likelihood + free * np.log(n))
 
 
 def step(setting: Setting, state: State) -> State:

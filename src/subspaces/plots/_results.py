@@ -18,7 +18,6 @@ CRITERION_NAMES = {
     "likelihood": "-log leave-one-out likelihood",
     "free": "-log leave-one-out likelihood, free dimensions",
     "sod": "second-order difference",
-    "bic": "BIC",
     "stability": "agreement of halves",
     "gap": "permutation gap",
     "eigenvalue": "eigenvalue per sample",

@@ -58,8 +58,7 @@ CRITERIA: "tuple[CriterionName, ...]" = (
     "loo_projection",
 )
 SCORES: "tuple[ClustersCriterion, ...]" = (
-    "auto", "icl", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic",
-    "stability",
+    "auto", "icl", "press", "press_points", "press_sum", "likelihood", "free", "sod", "stability",
 )  # fmt: skip
 PRESETS = ("expression", "cells")
 # Where the pages are: as pyproject.toml has it.

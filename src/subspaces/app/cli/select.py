@@ -39,7 +39,7 @@ def select(
         str,
         setting(
             "How to score each number of clusters. Auto suits most tables. Others: icl, press, "
-            "press_points, press_sum, likelihood, free, sod, bic. With --preset: stability.",
+            "press_points, press_sum, likelihood, free, sod. With --preset: stability.",
             "NAME",
             shown=True,
         ),
