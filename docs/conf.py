@@ -47,7 +47,10 @@ numpydoc_class_members_toctree = False
 # Parameters: each documented, none that is not there, in order.
 numpydoc_validation_checks = {"PR01", "PR02", "PR03"}
 numpydoc_validation_exclude = {  # values, which have attributes, and a Pipeline by another name
-    r"\.(Comparison|Facts|Markers|MeansOrDirections|PCA(Components|Influence|Outliers)|Press|Recipe|Record|Samples|Selection|Stability|Step|Subspace)$"
+    r"\.(Comparison|Facts|IsReal|LabelConfidence|Markers|MeansOrDirections|Press|Recipe)$",
+    r"\.(Record|Selection|Stability|Step|Subspace)$",
+    r"\.(PCA(Components|Influence|Outliers)|Samples)(\.\w+)?$",
+    r"^subspaces\.messages\.",
 }
 
 # A button copies code without its prompts and without what it prints.
@@ -100,7 +103,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "subspaces"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_search_scorer = "_static/scorer.js"
+html_search_scorer = str(DOCS / "_static" / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
