@@ -1,6 +1,7 @@
 """Messages and pages are plain: short sentences that begin with their subject, no semicolon."""
 
 import ast
+import inspect
 import re
 from pathlib import Path
 
@@ -149,3 +150,25 @@ def test_a_page_is_plain(page):
         first = sentence.split(maxsplit=1)[0]
         assert first not in FRONTED or sentence.endswith("?"), sentence
         assert not re.search(r"(?<![\w.])\.\d", sentence), f"a zero before the point: {sentence}"
+
+
+def first_paragraphs():
+    """The first paragraph of the docstring of every public name, and of public methods."""
+    found = {}
+    for name in subspaces.__all__:
+        home = getattr(subspaces, name)
+        for inner in getattr(home, "__all__", [name]):
+            value = getattr(home, inner, home)
+            found[f"{name}.{inner}"] = value
+            if isinstance(value, type):
+                found |= {f"{inner}.{m}": v for m, v in vars(value).items() if m[:1] != "_"}
+    said = {name: inspect.getdoc(value) for name, value in found.items() if callable(value)}
+    return {name: text.split("\n\n")[0] for name, text in said.items() if text}
+
+
+@pytest.mark.parametrize("name", first_paragraphs())
+def test_a_docstring_begins_plainly(name):
+    for sentence in sentences_of(" ".join(first_paragraphs()[name].split())):
+        assert ";" not in sentence
+        assert words_of(sentence) <= MOST_WORDS_ON_A_PAGE, sentence
+        assert sentence.split(maxsplit=1)[0] not in FRONTED, sentence

@@ -165,7 +165,7 @@ def compare(
 ) -> Comparison:
     """Cluster one data set by several methods.
 
-    A method that fails is reported in its row, with what it said; the others go on.
+    A method that fails is reported in its row, with its message, and the others go on.
 
     Parameters
     ----------

@@ -244,7 +244,7 @@ def with_facts(
     messages: Sequence[str | Message] | None = None,
     verdicts: Sequence[str] | None = None,
 ) -> Model:
-    """Return a copy of a fitted model that knows more; the model stays as it is.
+    """Return a copy of a fitted model that knows more. The model stays as it is.
 
     Parameters
     ----------

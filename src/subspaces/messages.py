@@ -136,7 +136,7 @@ class Message:
 
 
 class Grade(StrEnum):
-    """How sure an answer is; branch on this, never on the words.
+    """How sure an answer is. Branch on this, never on the words.
 
     Examples
     --------

@@ -57,7 +57,7 @@ DIMENSION_CRITERIA: tuple[DimensionsCriterion, ...] = get_args(DimensionsCriteri
 
 @dataclass(frozen=True, repr=False)
 class Selection(WithVerdict):
-    """The candidates tried, the choice and how clear it is; printed as a table and a sentence.
+    """The candidates tried, the choice and how clear it is. Printed as a table and a sentence.
 
     Attributes
     ----------
@@ -150,10 +150,10 @@ def select_n_clusters(
 
     One cluster is compared with the best larger number in a fair way: as one subspace that may have
     as many dimensions as all the clusters together, with Student tails. Correlated variables and
-    unequal scales are then not taken for clusters; heavy tails and skewness still can be, with
-    ``affine=True`` or n_components="auto" above all, and a warning says so ("How many clusters,
+    unequal scales are then not taken for clusters. Heavy tails and skewness still can be, above all
+    with ``affine=True`` or n_components="auto", and a warning says so ("How many clusters,
     dimensions, variables?", https://subspaces.readthedocs.io). A choice of the largest candidate
-    comes with a warning where the samples allow a larger one; a choice of the smallest, such as one
+    comes with a warning if the samples allow a larger one. A choice of the smallest, such as one
     cluster, comes without.
 
     Parameters

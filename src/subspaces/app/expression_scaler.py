@@ -54,10 +54,10 @@ LOGGED_ALREADY = Advice("set <log='no'> if the values are already logarithms", "
 class ExpressionScaler(TransformerMixin, BaseEstimator):
     """Bring expression values to the scale on which samples are compared.
 
-    In this order: the values are brought to a log scale as their kind asks; each sample is centred;
-    the genes that vary most are kept, and centred; of the samples so prepared, the part along the
-    leading principal axes is kept. The columns are still genes: a value is a log2 ratio to the mean
-    of all samples, less noise. ``verdict_`` says what X was taken for and what was done to it.
+    First the values are brought to a log scale, as their kind asks. Then each sample is centred.
+    The genes that vary most are kept and centred. Last, only the part along the leading principal
+    axes is kept. The columns are still genes: a value is a log2 ratio to the mean of all samples,
+    less noise. ``verdict_`` says what X was taken for and what was done to it.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         return ratios if self.axes_ is None else ratios @ self.axes_.T @ self.axes_
 
     def project(self, X: Data) -> Array:
-        """Coordinates of samples along the axes kept; they have the distances of `transform`.
+        """Coordinates of samples along the axes kept, with the distances of `transform`.
 
         Parameters
         ----------

@@ -222,9 +222,10 @@ class Recipe(Pipeline):
     ) -> Markers:
         """Genes that set clusters apart from all other samples, with tests of each.
 
-        All genes are tested, kept or not, on the log scale of the preparation: intensities above
-        the floor; counts scaled by the genes that nearly all samples express, or to one total where
-        these are few, with a warning if most genes of a cluster are then shifted.
+        All genes are tested, kept or not, on the log scale of the preparation. Intensities count
+        above the floor. Counts are scaled by the genes that nearly all samples express. If these
+        are few, counts are scaled to one total, and a warning comes if most genes of a cluster are
+        then shifted.
 
         Parameters
         ----------
@@ -268,10 +269,10 @@ def expression(
 ) -> Recipe:
     """Sub-types of samples in gene expression: the preparation and PSC, as one `Recipe`.
 
-    `ExpressionScaler` with as many principal axes as K subspaces of dimension R and their centres
-    can span, K (R + 1); then `PSC` with affine subspaces. By default R is 0: a cluster is its mean
-    profile, and a sample goes to the nearest, its own one refitted without it (criterion "loo").
-    With R of 1 or more the leave-one-out likelihood decides.
+    `ExpressionScaler` keeps as many principal axes as K subspaces of dimension R and their centres
+    can span, K (R + 1). Then `PSC` fits affine subspaces. By default R is 0: a cluster is its mean
+    profile, and a sample goes to the nearest, its own one refitted without it (criterion "loo"). If
+    R is 1 or more, the leave-one-out likelihood decides.
 
     Parameters
     ----------
@@ -334,10 +335,11 @@ def single_cell(
 ) -> Recipe:
     """Types of single cells: counts normalised and logged, variable genes, axes and PSC.
 
-    Each cell is scaled to the median total of all cells, but at most 10,000; log2(1 + x) is taken;
-    each cell is centred; the genes that vary most are kept, and of these the leading principal
-    axes, as in `expression`. A cluster is a mean profile or, with ``n_components``, a small affine
-    subspace. Logarithms, which many files hold in place of counts, are recognised and left alone.
+    Each cell is scaled to the median total of all cells, but at most 10,000. Then log2(1 + x) is
+    taken and each cell is centred. The genes that vary most are kept, and of these the leading
+    principal axes, as in `expression`. A cluster is a mean profile or, with ``n_components``, a
+    small affine subspace. Logarithms, which many files hold in place of counts, are recognised and
+    left alone.
 
     Parameters
     ----------

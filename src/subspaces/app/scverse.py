@@ -56,12 +56,12 @@ def psc(
     copy: bool = False,
     **parameters: Any,
 ) -> Any:
-    """Cluster the cells of an AnnData by `PSC`; by default into mean profiles.
+    """Cluster the cells of an AnnData by `PSC`, by default into mean profiles.
 
-    Where nothing says what a cluster is, none of ``n_components``, ``use_rep``, ``affine``,
-    ``criterion`` and ``n_variables``, it is a mean profile, and a cell goes to the nearest, its own
-    one refitted without it. The cells are then taken as ``obsm["X_pca"]`` has them or, where that
-    is missing or a layer is given, prepared by `recipes.single_cell`.
+    A cluster is a mean profile unless you set ``n_components``, ``use_rep``, ``affine``,
+    ``criterion`` or ``n_variables``. A cell goes to the nearest profile, its own one refitted
+    without it. The cells are taken as ``obsm["X_pca"]`` has them. If that is missing or a layer is
+    given, `recipes.single_cell` prepares them.
 
     Parameters
     ----------

@@ -138,11 +138,11 @@ def markers(
 
     Ranks, means and shares are compared, so values must be on one scale from sample to sample:
     logarithms of normalised counts or intensities. The p-values are optimistic, since the clusters
-    were found in the same samples. With ``estimator`` there are others beside them that a cut of
-    one Gaussian group does not fool: a variable is tested between clusters that were found without
-    its half of the variables, and no p-value is below the one at which K-means cuts one group, of
-    any covariance, Gaussian or as skewed as the samples, as sharply as these clusters are cut
-    ("Markers that are more than the cut", https://subspaces.readthedocs.io).
+    were found in the same samples. If you pass ``estimator``, there are other p-values as well,
+    which a cut of one Gaussian group does not fool. A variable is tested between clusters that were
+    found without its half of the variables. No p-value is below the one at which K-means cuts one
+    group as sharply as these clusters are cut. That group has any covariance, and is Gaussian or as
+    skewed as the samples ("Markers that are more than the cut", https://subspaces.readthedocs.io).
 
     Parameters
     ----------

@@ -141,20 +141,20 @@ def stability(
 ) -> Stability:
     """Measure how far models fitted to random halves of the samples find the same clusters.
 
-    The samples are split at random into two halves; a model fitted to each half predicts all
+    The samples are split at random into two halves. A model fitted to each half predicts all
     samples, and the two sets of labels are compared. Independent noise does not agree. Correlated
-    variables and columns of unequal scale can make halves agree without any clusters: if one
+    variables and columns of unequal scale can make halves agree without any clusters. If one
     subspace describes the samples better than the clusters of either half do, the verdict is
     "doubtful" (`PSC` and `KSubspaces`). Mean profiles that cut a cloud without gaps agree, too: if
     one subspace of K - 1 dimensions is about as likely as K means, the verdict is "doubtful". A
-    fitted model that chose its number of clusters has been compared with one group already.
-    Weights that a model was fitted with go along with the samples of a half. The agreement counts
-    each sample of positive weight once. The outliers of a fitted model are in no half, and do not
-    count.
+    fitted model that chose its number of clusters has been compared with one group already. Weights
+    that a model was fitted with go along with the samples of a half. The agreement counts each
+    sample of positive weight once. The outliers of a fitted model are in no half, and do not count.
 
     A variable without a value in one of the halves is left out of that split, and a warning counts
-    such variables. With missing cells a fit takes several times as long: ten splits of 80 samples
-    of 147 variables take 5 to 20 seconds. ``budget_s`` or a smaller ``n_resamples`` shortens that.
+    such variables. If values are missing, a fit takes several times as long: ten splits of 80
+    samples of 147 variables take 5 to 20 seconds. ``budget_s`` or a smaller ``n_resamples``
+    shortens that.
 
     Parameters
     ----------

@@ -255,7 +255,7 @@ class SubspaceClusterer(
 
     @with_blocks
     def predict_proba(self, X: Any) -> Any:
-        """Probability of each cluster for each sample; the largest is that of `predict`.
+        """Probability of each cluster for each sample. The largest is that of `predict`.
 
         Each cluster is a Gaussian around its subspace, and all have the same noise. The noise of
         `PSC` is that of samples left out. How far to trust the probabilities:
@@ -289,7 +289,7 @@ class SubspaceClusterer(
         return self._new_rows(X, "score_samples").log_densities()
 
     def transform(self, X: Any) -> Any:
-        """Score of each sample under each cluster; lower is nearer, and `predict` takes the lowest.
+        """Score of each sample under each cluster. Lower is nearer, and `predict` takes the lowest.
 
         Parameters
         ----------

@@ -41,8 +41,8 @@ class GPCA(SubspaceClusterer):
     """Generalised principal component analysis.
 
     Fits all polynomials of degree ``n_clusters`` that vanish on the samples. At a sample their
-    gradients are the normals of its subspace, and samples with the same normals form a cluster.
-    Without noise this is exact, and there is no start to choose. Noise, many clusters and high
+    gradients are the normals of its subspace, and samples with the same normals form a cluster. If
+    there is no noise, this is exact, and there is no start to choose. Noise, many clusters and high
     dimensions are its weak points.
 
     Parameters

@@ -11,7 +11,7 @@ class KSubspaces(WeightedClusterer):
     """K-subspaces clustering.
 
     Alternates between fitting a PCA to each cluster and giving each sample to the cluster whose
-    subspace is nearest. With ``affine=True`` and dimension 0 this is K-means.
+    subspace is nearest. If ``affine=True`` and the dimension is 0, this is K-means.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class MiniBatchPSC(SubspaceClusterer):
     A batch is assigned to the subspaces found so far. These were fitted without it, so that its
     residual is a leave-one-out error at no cost. The subspaces are then updated with the batch, and
     earlier batches lose weight. `fit` draws ``max_batches`` batches at random and labels all rows
-    at the end; `partial_fit` takes one batch that the caller gives.
+    at the end. `partial_fit` takes one batch that the caller gives.
 
     Parameters
     ----------

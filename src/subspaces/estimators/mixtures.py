@@ -99,7 +99,7 @@ class MixtureClusterer(SubspaceClusterer):
         return float(self.score_samples(X).mean())
 
     def bic(self, X: Data) -> float:
-        """Bayesian information criterion on some samples; lower is better.
+        """Bayesian information criterion on some samples. Lower is better.
 
         Parameters
         ----------

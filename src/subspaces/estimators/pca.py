@@ -249,10 +249,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Loadings of the variables, with intervals from the exact jackknife.
 
         The standard error of a loading is that of n fits, each without one sample, its axes with
-        the signs of these. An interval is wide if the samples do not agree on an axis. It is
-        too narrow if two components have nearly equal variances, since their axes may turn into
-        each other: `mixed` marks them, and only their plane is sure. With ``scale=True`` the
-        scales are held, which makes intervals slightly wide.
+        the signs of these. An interval is wide if the samples do not agree on an axis. It is too
+        narrow if two components have nearly equal variances, since their axes may turn into each
+        other: `mixed` marks them, and only their plane is sure. If ``scale=True``, the scales are
+        held, which makes intervals slightly wide.
 
         Parameters
         ----------
@@ -432,7 +432,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return to_device(self.fit_.log_density(self._matrix(X)), self._home)
 
     def score(self, X: Any, y: ArrayLike | None = None) -> float:
-        """Mean log-likelihood of the samples under probabilistic PCA; higher is better.
+        """Mean log-likelihood of the samples under probabilistic PCA. Higher is better.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ class RSIM(SubspaceClusterer):
     cuts the graph of the products of these rows, raised to a power. On independent subspaces the
     products between clusters vanish, if r is right. So every rank in a range is tried, and the one
     whose cut is least in relation to the eigengap of its graph is kept. ``labels_`` comes from the
-    graph; one subspace per cluster is then fitted to it, and ``predict`` gives a sample to the
+    graph. One subspace per cluster is then fitted to it, and ``predict`` gives a sample to the
     nearest subspace. So ``predict(X)`` may differ from ``labels_`` on some samples.
 
     Parameters

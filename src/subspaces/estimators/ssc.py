@@ -39,8 +39,8 @@ class SSC(SubspaceClusterer):
     """Sparse subspace clustering.
 
     Writes each sample as a combination of few others and cuts the graph of who expresses whom by
-    its spectrum: on a union of subspaces a sample is best expressed by its own subspace.
-    ``labels_`` comes from the graph; one subspace per cluster is then fitted to it, and ``predict``
+    its spectrum. On a union of subspaces a sample is best expressed by its own subspace.
+    ``labels_`` comes from the graph. One subspace per cluster is then fitted to it, and ``predict``
     gives a sample to the nearest subspace. So ``predict(X)`` may differ from ``labels_`` on some
     samples.
 

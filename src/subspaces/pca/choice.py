@@ -142,10 +142,9 @@ def pca_components(
     An axis is a component if its eigenvalue is above what noise alone stays below in 99 of 100
     tables, given the noise that the axes before it leave. If samples or variables have unequal
     noise, each is divided by its own before the components are counted. Variables may be parts of a
-    whole that sum to a constant. Heavy tails and correlated
-    columns are recognised. With heavy tails the level is 95 of 100 tables, and the eigenvalue has
-    to reach it without its most influential sample. Samples that depend on their neighbours, as in
-    a time series, are warned of.
+    whole that sum to a constant. Heavy tails and correlated columns are recognised. If tails are
+    heavy, the level is 95 of 100 tables, and the eigenvalue has to reach it without its most
+    influential sample. Samples that depend on their neighbours, as in a time series, are warned of.
 
     Parameters
     ----------

@@ -135,9 +135,9 @@ def pca_press(
 ) -> Press:
     """Leave-one-out error of PCA from a single decomposition.
 
-    Each sample is left out, a PCA of the others is fitted, and the sample is projected on it;
-    the squared distance is its error. No second PCA is computed. The error keeps falling with R,
-    so that it cannot choose the number of axes: `pca_components` does.
+    Each sample is left out, a PCA of the others is fitted, and the sample is projected on it. The
+    squared distance is its error. No second PCA is computed. The error keeps falling with R, so
+    that it cannot choose the number of axes: `pca_components` does.
 
     Parameters
     ----------

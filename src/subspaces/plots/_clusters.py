@@ -40,8 +40,8 @@ def scores(
 
     In brackets is the axis' share of the energy of the members within the subspace. For a cluster
     of dimension 1 the second coordinate is the distance from the subspace. A mean profile has
-    dimension 0 and no axes: its samples are drawn by the distance from its mean and the distance
-    from the nearest other cluster; on the dotted line the two distances are equal.
+    dimension 0 and no axes. Its samples are drawn by the distance from its mean and the distance
+    from the nearest other cluster. On the dotted line the two are equal.
 
     Parameters
     ----------
@@ -125,11 +125,11 @@ def loadings(
     names: Names | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw the loadings of a PCA or a cluster, or what sets a cluster apart; strongest on top.
+    """Draw the loadings of a PCA or a cluster, or what sets a cluster apart, the strongest on top.
 
     The loadings of a PCA have intervals, as ``model.loadings()`` does, and stars: ``*`` for a
-    p-value below .05, ``**`` below .01, ``***`` below .001, each variable by itself. A hollow mark
-    is a loading that may be 0.
+    p-value below 0.05, ``**`` below 0.01, ``***`` below 0.001, each variable by itself. A hollow
+    mark is a loading that may be 0.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def _from_the_next(
 def angles(model: SubspaceClusterer | Pipeline, *, ax: Axes | None = None) -> Any:
     """Draw the principal angles between the clusters' subspaces, in degrees, as a heat map.
 
-    Above the diagonal stands the largest principal angle of two subspaces, below it the smallest. A
+    The largest principal angle of two subspaces stands above the diagonal, the smallest below it. A
     smallest angle of 0 means that the two share a direction, one of 90 that they are orthogonal.
 
     Parameters

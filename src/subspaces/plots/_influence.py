@@ -14,7 +14,7 @@ from subspaces.plots._clusters import last_step
 def influence(
     result: Any, *, n_named: int = 5, names: Names | None = None, ax: Axes | None = None
 ) -> Any:
-    """Draw each sample's influence on a PCA or a clustering; the most influential are named.
+    """Draw each sample's influence on a PCA or a clustering, and name the most influential.
 
     For a PCA: leverage against leave-one-out error, the most influential samples in colour. For a
     model: the squared predictive influence of each sample, cluster by cluster, on a logarithmic

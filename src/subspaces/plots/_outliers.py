@@ -15,11 +15,11 @@ SOURCE = "pca_outliers(X, 2)"
 def outliers(
     result: Any, *, n_named: int = 8, names: Names | None = None, ax: Axes | None = None
 ) -> Any:
-    """Draw how far each sample is within the axes of a PCA, and from them; outliers are named.
+    """Draw how far each sample is within the axes of a PCA, and from them, with outliers named.
 
     Both distances are those of the PCA of all other samples. Dotted lines are their limits: a table
-    without outliers has a sample beyond one with a chance of ``result.level``. Without axes
-    (``n_components=0``) the distance from the mean is drawn against the place in the table.
+    without outliers has a sample beyond one with a chance of ``result.level``. If there are no axes
+    (``n_components=0``), the distance from the mean is drawn against the place in the table.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def outliers(
 def control_chart(
     result: Any, *, n_named: int = 8, names: Names | None = None, ax: Sequence[Axes] | None = None
 ) -> Any:
-    """Draw T2 and Q in the order of the samples, with their limits; outliers are named.
+    """Draw T2 and Q in the order of the samples, with their limits, and name outliers.
 
     A drift or a jump shows in the order of the samples, so sort them by time first.
 

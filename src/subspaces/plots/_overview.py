@@ -119,7 +119,8 @@ def heat_map(
     """Draw the variables that set clusters apart, over all samples, ordered by cluster.
 
     Values are standard deviations from the mean of the variable. Bars above show the clusters and
-    what else is known of the samples. Of more than 1000 samples each cluster shows a part.
+    what else is known of the samples. If there are more than 1000 samples, each cluster shows a
+    part.
 
     Parameters
     ----------

@@ -16,10 +16,9 @@ def components(result: Any, *, ax: Sequence[Axes] | None = None) -> Any:
     """Draw the strength of each component, and the leave-one-cell-out error.
 
     Left: the strength is the eigenvalue of an axis over the edge of the noise, so that what is
-    above 1 stands out; where an axis rests on one sample, a ring shows its strength without that
-    sample. Right: the error of predicting a left-out cell by so many axes, the least one in a ring;
-    errors of more than twice that without axes, which would leave no room for the others, are
-    triangles at the upper edge.
+    above 1 stands out. If an axis rests on one sample, a ring shows its strength without that
+    sample. Right: the error of predicting a left-out cell by so many axes, the least one in a ring.
+    Errors of more than twice that without axes are triangles at the upper edge.
 
     Parameters
     ----------
