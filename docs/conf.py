@@ -124,13 +124,16 @@ html_sidebars = {"index": []}
 html_context = {"default_mode": "auto"}
 
 LINK = re.compile(r"\]\(([^)#:\s]+)(#[^)\s]*)?\)")
+# A page of the repository's root that is a page of the site as well.
+INCLUDED = re.compile(r"```\{include\} (\S+)\n```\n")
 # A page that a docstring cites: its title, and the address of the site.
 CITED = re.compile(rf"\"([^\"]+)\",?\s+{re.escape(DESCRIBED['urls']['Documentation'])}")
 
 
 def relink(app, docname, source):
     """Point links of a page to what is not on the site: at examples' pages, else the repository."""
-    folder = Path(app.env.doc2path(docname)).parent
+    text = INCLUDED.sub(lambda match: (DOCS / "about" / match[1]).read_text("utf-8"), source[0])
+    folder = ROOT if text != source[0] else Path(app.env.doc2path(docname)).parent
 
     def moved(match):
         target, heading = match[1], match[2] or ""
@@ -144,7 +147,7 @@ def relink(app, docname, source):
             return f"]({REPOSITORY}/{kind}/main/{path.relative_to(ROOT)}{heading})"
         return match[0]
 
-    source[0] = LINK.sub(moved, source[0])
+    source[0] = LINK.sub(moved, text)
     # A doctest ends with an empty line; a block of code on a page need not.
     source[0] = source[0].replace("\n\n```\n", "\n```\n")
 
@@ -165,6 +168,7 @@ TITLES = {
         path.relative_to(DOCS).with_suffix("")
     )
     for path in DOCS.glob("[!_]*/*.md")
+    if path.parent.name != "develop"
 }
 
 

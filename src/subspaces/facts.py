@@ -259,7 +259,7 @@ def with_facts(
         Names that the model was not given with its samples.
     selection : dict, optional
         How the number of clusters was chosen, for ``selection_``.
-    messages, verdicts : sequence of str (of messages also of `Message`), optional
+    messages, verdicts : sequence of str (of messages also of `messages.Message`), optional
         For ``record_``: all warnings, and the sentences on how far to trust the clusters.
 
     Returns

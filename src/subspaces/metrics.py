@@ -95,7 +95,7 @@ def owners(true: Codes, found: Codes, n_clusters: int) -> Labels:
 def likelihood_scorer(estimator: Any, X: Data, y: Any = None) -> float:
     """Mean log density of samples that a model has not seen, for scikit-learn's model selection.
 
-    The default `score` is a squared error, which falls with every further cluster or dimension.
+    The default ``score`` is a squared error, which falls with every further cluster or dimension.
     This one does not: a density pays for what it claims to know.
 
     Parameters

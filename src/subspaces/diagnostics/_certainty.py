@@ -67,7 +67,7 @@ class LabelConfidence(WithVerdict):
     conclusion: Verdict
 
     def shrink(self, probabilities: Array) -> Array:
-        """Shrink probabilities of other samples, such as `predict_proba` of new ones.
+        """Shrink probabilities of other samples, such as ``predict_proba`` of new ones.
 
         Parameters
         ----------

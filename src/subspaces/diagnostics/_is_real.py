@@ -188,7 +188,7 @@ def is_real(
     X : array-like or sparse matrix of shape (n, p), or array of Dask or of a GPU
         The data of fit. Of more than 1,000 samples, 1,000 are drawn at random. Samples with missing
         values are left out; ValueError is raised if they are more than half. So are outliers, as
-        `predict` names them.
+        ``predict`` names them.
     against : int, default 1
         Test against so many clusters, fewer than the model has. With K - 1 the question is whether
         the last cluster is more than chance: each of the K - 1 is drawn without clusters in it.

@@ -251,7 +251,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The standard error of a loading is that of n fits, each without one sample, its axes with
         the signs of these. An interval is wide if the samples do not agree on an axis. It is too
         narrow if two components have nearly equal variances, since their axes may turn into each
-        other: `mixed` marks them, and only their plane is sure. If ``scale=True``, the scales are
+        other: ``mixed`` marks them, and only their plane is sure. If ``scale=True``, the scales are
         held, which makes intervals slightly wide.
 
         Parameters

@@ -152,7 +152,7 @@ def pca_press(
         instead, pass ``X - X.mean(axis=0)`` with ``center=False``.
     method : {"exact", "hat", "paper"}, default "exact"
         "exact" solves the secular equation, and refits the few samples that claim nearly all of
-        the axes: equal to refitting, to rounding ("Reliability",
+        the axes: equal to refitting, to rounding ("What you can rely on",
         https://subspaces.readthedocs.io). "hat" divides the residual by one minus the summed
         leverage. "paper" is the closed form of the paper.
         "hat" and "paper" hold the axes nearly fixed, and are infinite for a sample of leverage 1.

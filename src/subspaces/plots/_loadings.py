@@ -48,7 +48,7 @@ def biplot(
     model : PCA
         Fitted, with two components or more.
     X : array-like of shape (n, p)
-        The samples to draw, those of `fit` or others.
+        The samples to draw, those of ``fit`` or others.
     components : pair of int, default (1, 2)
         Which components, counted from 1.
     classes : array-like of shape (n,), optional
