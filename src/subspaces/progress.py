@@ -85,9 +85,9 @@ def listen(listener: Tell) -> Iterator[None]:
     listener : callable
         Takes one `Step`: ``stage``, "start" (a first partition is made), "run" (the sweeps from a
         start are over), "sweep", "candidate" (a number of clusters was tried), "halving" (a split
-        of `diagnostics.stability` begins) or "null" (`diagnostics.markers` or `diagnostics.is_real` draws a
-        table of one group); ``done`` of ``total``, 0 where it is not known; ``detail``, a line for
-        people. It runs in the thread of the fit, and what it raises ends the fit.
+        of `diagnostics.stability` begins) or "null" (`diagnostics.markers` or `diagnostics.is_real`
+        draws a table of one group); ``done`` of ``total``, 0 where it is not known; ``detail``, a
+        line for people. It runs in the thread of the fit, and what it raises ends the fit.
 
     Notes
     -----
