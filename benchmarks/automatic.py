@@ -5,7 +5,8 @@
 Writes benchmarks/results/automatic.md. DIRECTORY holds tables.npz: ``names``, and for each name
 ``X__name`` and ``y__name``. Columns with units are scaled to standard deviation 1, and all methods
 get the same table. The second part counts how often one cluster is found in eight kinds of noise,
-and the right number in unions of subspaces. Seconds are those of one core.
+and the right number in unions of subspaces. The third part removes values of the penguins at
+random. Seconds are those of one core.
 """
 
 import argparse
@@ -21,9 +22,11 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 
 from subspaces import PSC
-from subspaces.datasets import make_subspaces
+from subspaces.datasets import load_penguins, make_subspaces
 
 P, MOST = 20, 10
+# Shares of the penguins' values that are removed.
+GAPS = (0.02, 0.05, 0.1, 0.2)
 # Tables whose variables have one unit.
 ONE_UNIT = ("expr_", "motion_", "faces_", "digits_")
 NOISE = {
@@ -178,6 +181,17 @@ def of_union(kind, seed):
     return bool(right), float(adjusted_rand_score(labels, model.labels_))
 
 
+def of_gaps(share, seed):
+    """The number of clusters of the penguins, with a share of values removed, and the index."""
+    warnings.simplefilter("ignore")
+    birds = load_penguins()
+    X = (birds.frame / birds.frame.std()).to_numpy()
+    X[np.random.default_rng([seed, 51]).random(X.shape) < share] = np.nan
+    kept = ~np.isnan(X).all(axis=1)
+    model = automatic(X[kept])
+    return int(model.n_clusters_), float(adjusted_rand_score(birds.target[kept], model.labels_))
+
+
 def table_page(results):
     """Rows of the tables, and the means."""
     methods = list(SHORT)
@@ -223,6 +237,12 @@ def main():
     cells = [(f, n, s) for f in NOISE for n in (60, 150) for s in range(given.seeds)]
     alone = run_cells(of_noise, cells, given.jobs)
     joined = run_cells(of_union, [(u, s) for u in UNIONS for s in range(given.seeds)], given.jobs)
+    gaps = run_cells(of_gaps, [(g, s) for g in GAPS for s in range(given.seeds)], given.jobs)
+    removed = []
+    for g in GAPS:
+        numbers, index = zip(*(gaps[g, s] for s in range(given.seeds)), strict=True)
+        right = f"{np.mean(np.equal(numbers, 3)):.2f}"
+        removed.append([f"{g:.0%}", right, mean_and_error(index, 2), f"{min(index):.2f}"])
     shares = [
         [
             f,
@@ -251,6 +271,11 @@ def main():
                 "## Unions of subspaces",
                 f"{given.seeds} sets of 150 samples of {P} variables, with noise .2.",
                 markdown(["union", "share with the right number", "adjusted Rand index"], kept),
+                f"## Missing values\n\nThe penguins, {given.seeds} times with values removed at "
+                "random.",
+                markdown(
+                    ["removed", "share with 3 clusters", "adjusted Rand index", "least"], removed
+                ),
             ]
         ),
     )
