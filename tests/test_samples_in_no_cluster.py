@@ -20,8 +20,8 @@ from subspaces.diagnostics._rank_test import rank_test
 from subspaces.facts import facts_of, samples_of
 from subspaces.messages import ParameterError
 from subspaces.metrics import matched_accuracy, matched_labels
+from subspaces.pages import render
 from subspaces.psc.one_group import null_p_values, separation
-from subspaces.report import render
 from subspaces.rivals.sparse_kmeans import between_squares, cluster_means
 from subspaces.rivals.subspace_error import mean_squared_distance
 from subspaces.scverse import psc

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         scverse,
         selection,
     )
+    from subspaces.app.report import report
     from subspaces.comparison import compare
     from subspaces.estimators import (
         GPCA,
@@ -70,6 +71,7 @@ __all__ = [  # noqa: RUF022
     "plots",
     "progress",
     "recipes",
+    "report",
     "scverse",
     "selection",
 ]
@@ -84,6 +86,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'subspaces' has no attribute {name!r}")
     if name == "compare":
         return import_module("subspaces.comparison").compare
+    if name == "report":
+        return import_module("subspaces.app.report").report
     if name in ("all_estimators", "load") or name[0].isupper():  # all public classes are estimators
         return getattr(import_module("subspaces.estimators"), name)
     return import_module(f"subspaces.{name}")

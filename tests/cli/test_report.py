@@ -80,3 +80,20 @@ def test_what_the_page_lacks_is_said(run, counts, tmp_path):
     assert "has no summary.json for this model" in ended.err
     assert ended.document["out"] == str(out / "report.html")
     assert "PSC: 2 clusters" in parts(out / "report.html")[0]
+
+
+def test_a_table_of_any_columns_has_a_page(run, tmp_path):
+    path, out = tmp_path / "people.csv", tmp_path / "people.html"
+    heights = np.random.default_rng(0).normal(size=(30, 3)).round(3).tolist()
+    lines = [f"{'abc'[i % 3]},{','.join(map(str, row))}" for i, row in enumerate(heights)]
+    path.write_text("\n".join(["kind,height,weight,age", *lines]))
+    ended = run("report", path, "--out", out)
+    assert (ended.code, ended.err) == (0, "")
+    words, sections = parts(out)
+    assert {"columns", "scores", "outliers"} <= set(sections)
+    assert "people.csv" in words
+    before = out.read_text()
+    assert run("report", path, "--out", out).code == 2
+    assert out.read_text() == before
+    assert run("report", path, "--out", path, "--force").code == 2
+    assert run("report", tmp_path / "peple.csv").code == 2

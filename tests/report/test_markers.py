@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from subspaces import PSC
-from subspaces.report import render
+from subspaces.pages import render
 from tests.report.outline import Outline, figures_of, numbers, section, sections_of
 
 

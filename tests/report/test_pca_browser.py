@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from subspaces.report import write_pca
+from subspaces.pages import write_pca
 from tests.report.browser import chromium, complaints_of
 from tests.report.hostile import NAMES, SCRIPT, VARIABLES, hostile_frame
 

@@ -161,7 +161,7 @@ class Recipe(Pipeline):
             Where to write; a file that is there is replaced once the page is complete.
         **options
             ``title``, ``classes`` (known ones), ``sample_names``, ``stability``, ``selection`` and
-            ``markers``: see `subspaces.report.render`.
+            ``markers``: see `subspaces.pages.render`.
 
         Returns
         -------

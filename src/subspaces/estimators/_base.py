@@ -440,14 +440,14 @@ class SubspaceClusterer(
             Where to write; a file that is there is replaced once the page is complete.
         **options
             ``title``, ``classes`` (known ones), ``sample_names``, ``variable_names``,
-            ``stability``, ``selection`` and ``markers``: see `subspaces.report.render`.
+            ``stability``, ``selection`` and ``markers``: see `subspaces.pages.render`.
 
         Returns
         -------
         Path
             Where the page is.
         """
-        from subspaces.report import write
+        from subspaces.pages import write
 
         return write(with_arrays_in_memory(self), X, path, **options)
 

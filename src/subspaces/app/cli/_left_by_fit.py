@@ -27,7 +27,7 @@ NEEDED = {"data", "missing", "stability"}
 
 @dataclass(frozen=True)
 class Left:
-    """Options of a page, as `report.render` takes them, and sentences on what the page lacks."""
+    """Options of a page, as `pages.render` takes them, and sentences on what the page lacks."""
 
     options: dict[str, Any]
     lacking: tuple[str, ...]

@@ -139,6 +139,19 @@ def existing_model(path: Path) -> Path:
     return path
 
 
+def is_table(path: Path) -> bool:
+    """Whether a path is that of a table, not of a model file or of a folder with one."""
+    return path.suffix.lower() not in ("", ".npz") and not path.is_dir()
+
+
+def existing_model_or_table(path: Path) -> Path:
+    """Return the path of a table, or of a model file as `existing_model` does."""
+    if not is_table(path):
+        return existing_model(path)
+    _check_file(path)
+    return path
+
+
 def share(value: float | None) -> float | None:
     """Return the value of --drop-missing if it is from 0 to 1 or None; else raise ValueError."""
     if value is None or 0.0 <= value <= 1.0:
@@ -158,6 +171,14 @@ Model = Annotated[
     Path,
     argument(
         "model.npz written by subspaces fit, or its folder.", "MODEL", callback=existing_model
+    ),
+]
+ModelOrTable = Annotated[
+    Path,
+    argument(
+        "model.npz written by subspaces fit, or its folder; or a table of any columns.",
+        "MODEL|TABLE",
+        callback=existing_model_or_table,
     ),
 ]
 Seed = Annotated[

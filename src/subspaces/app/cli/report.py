@@ -1,21 +1,22 @@
-"""The command ``report``, which writes an HTML page about a model file."""
+"""The command ``report``, which writes an HTML page about a model file or any table."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import setting
-from subspaces.app.cli._say import say, say_json, warn
+from subspaces.app.cli._say import say, say_json, warn, working
 
 # What the page is made of, besides the model.
 BESIDE = ("summary.json", "labels.csv", "variables.csv", "markers.csv")
 
 
 def report(
-    model: options.Model,
+    path: options.ModelOrTable,
     out: Annotated[
-        Path | None, setting("HTML file. Default: report.html next to the model.", "FILE")
+        Path | None, setting("HTML file. Default: report.html next to the model or table.", "FILE")
     ] = None,
     title: Annotated[
         str | None, setting("Title of the page. Default: the name of the table.", "TEXT")
@@ -23,20 +24,45 @@ def report(
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
-    """Write a page about a model: one HTML file, for any browser, offline.
+    """Write a page about a model or any table: one HTML file, for any browser, offline.
 
-    Known classes, markers and stability come from the files that subspaces fit
-    wrote next to the model (labels.csv, markers.csv, summary.json). The table is
-    not read again.
+    The page of a table tells what its columns are, what is missing, one PCA, its
+    clusters and its outliers. Categories take part, text and dates do not.
+
+    For the page of a model, known classes, markers and stability come from the
+    files that subspaces fit wrote next to it (labels.csv, markers.csv,
+    summary.json). Its table is not read again.
 
     \b
     Examples:
+      subspaces report table.csv --out table.html
       subspaces report result/model.npz --force
       subspaces report result/model.npz --out page.html --title "Leukaemia"
     """
-    target = model.with_name("report.html") if out is None else out
-    read = [model, *(model.with_name(name) for name in BESIDE)]
+    target = path.with_name("report.html") if out is None else out
+    is_table = options.is_table(path)
+    read = [path, *(path.with_name(name) for name in BESIDE * (not is_table))]
     _outputs.refuse_to_overwrite(target, force=force, read=read)
+    lacking = _of_table(path, target, title) if is_table else _of_model(path, target, title)
+    for message in lacking:
+        warn(message)
+    if as_document:
+        say_json({"table" if is_table else "model": str(path), "out": str(target)})
+        return
+    say(f"Wrote {target}")
+
+
+def _of_table(path: Path, target: Path, title: str | None) -> Sequence[str]:
+    """Write the page of a table; return what is lacking: nothing."""
+    from subspaces.app.report import report
+
+    with working("Looking at the table"), _outputs.errors_named(target):
+        report(path, target, title=title, overwrite=True)
+    return ()
+
+
+def _of_model(model: Path, target: Path, title: str | None) -> Sequence[str]:
+    """Write the page of a model; return sentences on what the page lacks."""
     from subspaces.app.cli._left_by_fit import left_by_fit
     from subspaces.app.cli._predicting import read_model
     from subspaces.app.cli._results import with_messages_of_options
@@ -46,9 +72,4 @@ def report(
     given = {} if title is None else {"title": title}
     with _outputs.errors_named(target):
         fitted.report(path=target, **{**left.options, **given})
-    for message in left.lacking:
-        warn(message)
-    if as_document:
-        say_json({"model": str(model), "out": str(target)})
-        return
-    say(f"Wrote {target}")
+    return left.lacking

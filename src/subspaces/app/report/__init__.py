@@ -13,6 +13,7 @@ from subspaces.app.report._canvas import require_plotly
 from subspaces.app.report._clusters import clusters, variables
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._findings import gather
+from subspaces.app.report._frame import report
 from subspaces.app.report._markers import markers as section_of_markers
 from subspaces.app.report._names import count
 from subspaces.app.report._page import page, write_page
@@ -31,7 +32,7 @@ from subspaces.named_table import MissingValues
 from subspaces.runtime.parameters import check_options
 from subspaces.selection import Selection
 
-__all__ = ["render", "render_pca", "write", "write_pca"]
+__all__ = ["render", "render_pca", "report", "write", "write_pca"]
 
 SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
     "summary": ("In short", summary),

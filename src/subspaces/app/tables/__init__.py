@@ -4,24 +4,36 @@ from collections.abc import Callable, Iterable
 from itertools import combinations
 from os import PathLike
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from subspaces._types import SamplesIn
-from subspaces.app.tables._binary import read_npz, read_parquet, read_xlsx
+from subspaces.app.tables._binary import (
+    cells_of_xlsx,
+    frame_of_parquet,
+    read_npz,
+    read_parquet,
+    read_xlsx,
+)
+from subspaces.app.tables._columns import Column, Kind, columns_of
 from subspaces.app.tables._commas import is_number
+from subspaces.app.tables._content import text_of
 from subspaces.app.tables._gct import read_cls, read_gct
 from subspaces.app.tables._h5ad import read_h5ad
 from subspaces.app.tables._hints import doubts, hold_counts, seem_swapped
 from subspaces.app.tables._sheet import Wanted
-from subspaces.app.tables._text import read_text
+from subspaces.app.tables._text import as_grid, header_of, read_text
 from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice
 
 __all__ = [
+    "Column",
+    "Kind",
+    "columns_of",
     "doubts",
     "hold_counts",
     "is_number",
     "read_cls",
+    "read_frame",
     "read_table",
     "seem_swapped",
 ]
@@ -106,6 +118,34 @@ def read_table(
             raise ValueError(
                 f"{path}: you gave {name!r} to both {option} and {other}. Keep one of them"
             )
+    return READERS[_suffix_of(path)](path, wanted)
+
+
+def read_frame(path: str | PathLike[str]) -> Any:
+    """Read a table with columns of any kind as a pandas DataFrame, samples in rows.
+
+    The cells of a text file or a workbook stay text, and their rows are counted from 1. Tables of
+    numbers alone (GCT, NPZ, H5AD) have their names, and their known classes as a column "class".
+    """
+    import pandas as pd
+
+    path = Path(path)
+    suffix = _suffix_of(path)
+    if suffix == ".parquet":
+        return frame_of_parquet(path)
+    if suffix in (".gct", ".npz", ".h5ad"):
+        table = read_table(path)
+        frame = pd.DataFrame(table.data, list(table.sample_names), list(table.variable_names))
+        return frame if table.classes is None else frame.assign(**{"class": list(table.classes)})
+    grid = cells_of_xlsx(path)[0] if suffix == ".xlsx" else as_grid(path, text_of(path)[0])
+    header, _ = header_of(grid.cells)
+    cells = grid.cells if header is None else grid.cells[1:]
+    names = [""] * cells.shape[1] if header is None else header
+    return pd.DataFrame(cells, pd.RangeIndex(1, len(cells) + 1), columns=names)
+
+
+def _suffix_of(path: Path) -> str:
+    """Return the ending of a file, without ".gz"; raise ValueError if there is no reader of it."""
     *_, inner, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
     suffix = inner if last == ".gz" and inner in COMPRESSED else last
     if suffix not in READERS:
@@ -113,4 +153,4 @@ def read_table(
             f"{path}: {f'{suffix} files' if suffix else 'files without an ending'} are not "
             f"supported. Save the table in one of these formats: {', '.join(READERS)}"
         )
-    return READERS[suffix](path, wanted)
+    return suffix

@@ -23,7 +23,7 @@ from subspaces.app.tables._sheet import (
     with_annotation,
 )
 from subspaces.app.tables._table import to_table
-from subspaces.app.tables._text import from_grid, tidied
+from subspaces.app.tables._text import Grid, from_grid, tidied
 from subspaces.app.tables._units import as_numbers
 from subspaces.messages import Advice, Message, noted
 from subspaces.named_table import Table
@@ -103,6 +103,12 @@ def from_arrays(
 
 def read_xlsx(path: Path, wanted: Wanted) -> Table:
     """Return the table in a workbook's first sheet; formulas give the values that Excel stored."""
+    grid, notes = cells_of_xlsx(path)
+    return from_grid(path, grid, wanted, notes)
+
+
+def cells_of_xlsx(path: Path) -> tuple[Grid, tuple[Message, ...]]:
+    """Return the cells of a workbook's first sheet, and notes."""
     try:
         import openpyxl  # noqa: F401
         import pandas as pd
@@ -117,7 +123,7 @@ def read_xlsx(path: Path, wanted: Wanted) -> Table:
     if len(sheets) > 1:
         fact = "Only {sheet!r}, the first of {n} sheets, was read."
         notes = (noted("first_sheet", fact, sheet=sheets[0], n=len(sheets)),)
-    return from_grid(path, tidied(path, rows, range(1, len(rows) + 1)), wanted, notes)
+    return tidied(path, rows, range(1, len(rows) + 1)), notes
 
 
 def _as_text(cell: object) -> str:
@@ -127,17 +133,9 @@ def _as_text(cell: object) -> str:
 
 def read_parquet(path: Path, wanted: Wanted) -> Table:
     """Return the table in a Parquet file; its index or first column of text names the rows."""
-    try:
-        import pandas as pd
-        from pyarrow import BufferReader, parquet
-    except ImportError as error:
-        raise ImportError(f"Reading Parquet needs pyarrow. {install('parquet')}") from error
-    content = content_of(path)
-    with expecting(path, "a Parquet file"):
-        size = parquet.ParquetFile(BufferReader(content)).metadata
-    check_room(path, 2 * 8 * size.num_rows * size.num_columns)
-    with expecting(path, "a Parquet file"):
-        frame = pd.read_parquet(io.BytesIO(content), engine="pyarrow")
+    frame = frame_of_parquet(path)
+    import pandas as pd
+
     columns = named("column", frame.columns.map(str), frame.shape[1], "")
     frame.columns = columns.names
     keep, labels = ~columns.among(wanted.ignore), wanted.labels
@@ -157,6 +155,22 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
     sheet = Sheet(_cells(frame.loc[:, keep], wanted), rows, columns.kept(keep), classes)
     sheet = sheet.turned if wanted.samples_in_columns else sheet
     return to_table(path, with_annotation(path, sheet, left), wanted)
+
+
+def frame_of_parquet(path: Path) -> "pd.DataFrame":
+    """Return the frame in a Parquet file."""
+    try:
+        import pandas as pd
+        from pyarrow import BufferReader, parquet
+    except ImportError as error:
+        raise ImportError(f"Reading Parquet needs pyarrow. {install('parquet')}") from error
+    content = content_of(path)
+    with expecting(path, "a Parquet file"):
+        size = parquet.ParquetFile(BufferReader(content)).metadata
+    check_room(path, 2 * 8 * size.num_rows * size.num_columns)
+    with expecting(path, "a Parquet file"):
+        found: pd.DataFrame = pd.read_parquet(io.BytesIO(content), engine="pyarrow")
+    return found
 
 
 def _column_of_names(frame: "pd.DataFrame", wanted: Wanted) -> str | None:

@@ -126,8 +126,7 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[Message, ...]
         first, second = int(grid.lines[0]), int(lines[0])
         joined = noted("two_headers", fact, first=first, second=second, name=cells[0, -1])
         notes = (*notes, joined)
-    is_header = _is_header(cells[0], cells[1:])
-    header = cells[0] if is_header or _may_be_header(cells[0], cells[1:]) else None
+    header, is_header = header_of(cells)
     if header is not None and not is_header:
         fact = "Line {line} was read as the header, although it has numbers."
         above = Advice("add a line of names above it if these are values")
@@ -156,6 +155,12 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[Message, ...]
     wanted = replace(wanted, ignore=wanted.ignore - set(dropped))
     sheet = with_annotation(path, sheet, wanted)
     return to_table(path, sheet, wanted, (*notes, *grid.notes))
+
+
+def header_of(cells: Texts) -> tuple[Texts | None, bool]:
+    """Return the first row of the cells if it may be a header, and whether it surely is one."""
+    is_header = _is_header(cells[0], cells[1:])
+    return cells[0] if is_header or _may_be_header(cells[0], cells[1:]) else None, is_header
 
 
 def as_whole(cell: str) -> int | None:

@@ -32,7 +32,8 @@ class PCAFindings:
     their shares of the variance. leverage, influence (n,): of the samples on these components.
     warned: what is doubtful; taken_for, preparation: what kind of values these
     were taken for, and what was done to them before, "" if nothing; missing: how much of the table
-    is missing, None if nothing is. errors: how sure the loadings are, None if values are missing.
+    is missing, None if nothing is. class_word: what comes before the name of a class. errors: how
+    sure the loadings are, None if values are missing.
     """
 
     components: PCAComponents
@@ -50,6 +51,7 @@ class PCAFindings:
     taken_for: str = ""
     preparation: str = ""
     missing: MissingValues | None = None
+    class_word: str = "class"
     errors: StandardErrors | None = None
 
     @property
@@ -108,6 +110,7 @@ def gather_pca(
     X: Data,
     n_components: int | Auto = "auto",
     *,
+    least: int = 0,
     center: bool = True,
     scale: bool = False,
     level: float = 0.05,
@@ -115,14 +118,18 @@ def gather_pca(
     random_state: Seed = None,
     classes: Iterable[object] | None = None,
 ) -> PCAFindings:
-    """Return the findings on a PCA of X; the parameters are those of `report.render_pca`."""
+    """Return the findings on a PCA of X; the parameters are those of `pages.render_pca`.
+
+    least: how many components to show at least, if the samples span so many.
+    """
     matrix = as_table_to_fit(X, min_samples=FEWEST_SAMPLES)
     with collect_warnings() as caught:
         components = pca_components(
             X, center=center, scale=scale, max_components=max_components, random_state=random_state
         )
     asked = not (isinstance(n_components, str) and n_components == "auto")
-    model = PCA(n_components if asked else components.n_components, center=center, scale=scale)
+    shown = n_components if asked else max(components.n_components, _possible(matrix, least))
+    model = PCA(shown, center=center, scale=scale)
     with collect_warnings():
         model.fit(X)
         _check_number(model)
@@ -146,6 +153,12 @@ def gather_pca(
         missing=missing,
         errors=None if missing is not None else model.fit_.standard_errors,
     )
+
+
+def _possible(matrix: Array, least: int) -> int:
+    """Return this number of components, or fewer if not so many variables vary."""
+    varying = int(np.count_nonzero(np.nanmin(matrix, axis=0) < np.nanmax(matrix, axis=0)))
+    return min(least, varying, len(matrix) - 3)
 
 
 def _check_number(model: PCA) -> None:

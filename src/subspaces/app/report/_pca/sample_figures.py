@@ -116,7 +116,7 @@ def told_of(found: PCAFindings, i: int) -> str:
     """Return the hover text of sample ``i``: name, class, whether it belongs, influence."""
     lines = [f"<b>{plotly_text(found.sample_names[i])}</b>"]
     if found.classes is not None:
-        lines.append(f"class {plotly_text(found.classes[i])}")
+        lines.append(f"{found.class_word} {plotly_text(found.classes[i])}".strip())
     if found.outliers.is_outlier[i]:
         where = "off the components" if found.is_off(i) else "far out within the components"
         lines.append(f"does not belong: {where}")

@@ -25,7 +25,8 @@ def scores(draft: PCADraft) -> str:
             "<p>There is no component to draw the samples on. Ask for two components to see them "
             f"anyway{as_noise}.</p>"
         )
-    colours = "" if found.classes is None else " Colours and symbols show the known classes."
+    which = "known classes" if found.class_word else "clusters"
+    colours = "" if found.classes is None else f" Colours and symbols show the {which}."
     rings = " Rings mark samples that do not belong." if len(found.outliers.outliers) else ""
     caption = f"Point at a mark to see the sample.{colours}{rings}{note_on_thinning(found)}"
     if found.n_shown == 1:

@@ -1,0 +1,375 @@
+"""`report`: one page for any data frame: columns, gaps, one PCA, clusters and outliers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subspaces._types import Labels, Mask, Seed
+from subspaces.app.report._canvas import require_plotly
+from subspaces.app.report._draft import Sheet
+from subspaces.app.report._missing import missing_section
+from subspaces.app.report._names import as_text, count, escape, number
+from subspaces.app.report._page import page, write_page
+from subspaces.app.report._pca import components as pca_components
+from subspaces.app.report._pca import samples as pca_samples
+from subspaces.app.report._pca.draft import PCADraft
+from subspaces.app.report._pca.findings import FEWEST_SAMPLES, PCAFindings, gather_pca
+from subspaces.app.report._summary import list_of_warnings, tile, tile_of_warnings
+from subspaces.app.report._tables import simple
+from subspaces.app.tables import Column, Kind, columns_of, read_frame
+from subspaces.estimators import PSC
+from subspaces.messages import Message, listed, percent
+from subspaces.named_table import MissingValues
+from subspaces.runtime.extras import install
+from subspaces.runtime.parameters import as_flag
+from subspaces.runtime.warning import collect_warnings
+
+# Fewer samples or numbers leave nothing to look for clusters in.
+FEWEST_TO_GROUP = 10
+FEWEST_NUMBERS = 2
+# How many columns a table describes, and how many names a sentence lists.
+DESCRIBED, NAMED = 200, 3
+# How many components are drawn at least, and how many numbers tell clusters apart in a table.
+DRAWN, TELLING = 2, 12
+MANY = {
+    Kind.NUMBER: "numbers",
+    Kind.CATEGORY: "categories",
+    Kind.TEXT: "of text",
+    Kind.IDENTIFIER: "identifiers",
+    Kind.DATE: "of dates",
+    Kind.CONSTANT: "constant",
+    Kind.EMPTY: "empty",
+}
+UNUSED = {
+    Kind.TEXT: "free text",
+    Kind.IDENTIFIER: "names or numbers of samples",
+    Kind.DATE: "dates",
+    Kind.CONSTANT: "one value only",
+    Kind.EMPTY: "no value",
+}
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters among the numbers: the verdict, and that of each sample (n,), -1 for none."""
+
+    verdict: str
+    labels: Labels
+
+    @property
+    def names(self) -> list[str] | None:
+        """The name of each sample's cluster, or None if there is one cluster."""
+        if len(set(self.labels.tolist()) - {-1}) < 2:
+            return None
+        return [f"cluster {k}" if k >= 0 else "no cluster" for k in self.labels.tolist()]
+
+
+@dataclass(frozen=True)
+class FrameDraft(Sheet):
+    """What the page is written from.
+
+    columns: of the frame, all n samples; names (n,): of the samples; used (n,): which have a value
+    to use; pca, clusters: of these, or None; doubts: about the table and its PCA.
+    """
+
+    columns: list[Column]
+    names: list[str]
+    used: Mask
+    pca: PCAFindings | None
+    clusters: Clusters | None
+    doubts: tuple[Message, ...]
+
+    @property
+    def pca_draft(self) -> PCADraft:
+        """The PCA, for the sections of its own page; its figures are those of this page."""
+        assert self.pca is not None
+        return PCADraft(self.pca, figures=self.figures)
+
+    def of(self, *kinds: Kind) -> list[str]:
+        """Return the names of the columns of these kinds."""
+        return [column.name for column in self.columns if column.kind in kinds]
+
+
+def report(
+    table: Any,
+    path: str | Path = "report.html",
+    *,
+    title: str | None = None,
+    overwrite: bool = False,
+    random_state: Seed = 0,
+) -> Path:
+    """Write one page about any table: columns, gaps, one PCA, clusters and outliers.
+
+    Numbers are scaled to standard deviation 1. A category becomes a column of yes and no per level,
+    scaled by how frequent it is, as in factor analysis of mixed data. Free text, dates, names and
+    numbers of samples are left out, and the page says so. Clusters are those of the numbers.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame, path, or anything a DataFrame is made of
+        Samples in rows. A path is that of a CSV, TSV, TXT, GCT, XLSX, NPZ, Parquet or H5AD file.
+    path : str or Path, default "report.html"
+        Where to write.
+    title : str, optional
+        Heading of the page. By default the name of the file, or the size of the table.
+    overwrite : bool, default False
+        Whether to replace a file that is there.
+    random_state : int, RandomState or None, default 0
+        Seed.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+
+    Examples
+    --------
+    >>> import subspaces
+    >>> from subspaces.datasets import load_penguins
+    >>> page = subspaces.report(load_penguins().data, "penguins.html")  # doctest: +SKIP
+    """
+    require_plotly()
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(f"report() needs pandas. {install('cli')}") from error
+    target = Path(path)
+    if target.exists() and not as_flag(overwrite, "overwrite"):
+        raise FileExistsError(f"{target} already exists. Set overwrite=True to replace it")
+    if isinstance(table, str | Path):
+        title = Path(table).name if title is None else title
+        table = read_frame(table)
+    elif hasattr(table, "to_pandas"):
+        table = table.to_pandas()
+    draft = describe(pd.DataFrame(table), random_state)
+    size = f"{count(len(draft.names), 'sample')} of {count(len(draft.columns), 'column')}"
+    return write_page(page(draft, SECTIONS, size if title is None else title), target)
+
+
+def describe(frame: Any, random_state: Seed = 0) -> FrameDraft:
+    """Return what there is to say of a pandas DataFrame."""
+    import pandas as pd
+
+    columns, doubts = columns_of(frame)
+    names = _sample_names(frame, columns)
+    encoded = {name: values for c in columns for name, values in c.encoded.items()}
+    numbers = [c.name for c in columns if c.kind is Kind.NUMBER]
+    rows = pd.DataFrame(encoded, index=names, dtype=float)
+    used = ~rows[numbers or list(encoded)].isna().all(axis=1).to_numpy()
+    rows = rows[used]
+    pca = clusters = None
+    if int(used.sum()) >= FEWEST_SAMPLES and encoded:
+        clusters = _clusters(rows[numbers], random_state)
+        own = None if clusters is None else clusters.names
+        pca = gather_pca(rows, least=DRAWN, random_state=random_state, classes=own)
+        pca = replace(pca, class_word="")
+        doubts += pca.warned
+    return FrameDraft(columns, names, used, pca, clusters, tuple(doubts))
+
+
+def _sample_names(frame: Any, columns: list[Column]) -> list[str]:
+    """Return the index of a frame if it names the samples, else its first column of names."""
+    import pandas as pd
+
+    if isinstance(frame.index, pd.RangeIndex):
+        texts = [c.texts for c in columns if c.kind is Kind.IDENTIFIER and (c.texts != "").all()]
+        if texts:
+            return [as_text(text) for text in texts[0]]
+    return [as_text(name) for name in frame.index]
+
+
+def _clusters(rows: Any, random_state: Seed) -> Clusters | None:
+    """Return the clusters that the automatic choice finds among the numbers; None if too few."""
+    if rows.shape[1] < FEWEST_NUMBERS or len(rows) < FEWEST_TO_GROUP:
+        return None
+    model = PSC("auto", n_components="auto", affine="auto", random_state=random_state)
+    with collect_warnings():
+        model.fit(rows.to_numpy())
+    return Clusters(str(model.selection_["fact"]), model.labels_)
+
+
+def summary(draft: FrameDraft) -> str:
+    """Return the HTML of "In short": what the table is, and one sentence on each finding."""
+    n, pca = len(draft.names), draft.pca
+    numbers, categories = draft.of(Kind.NUMBER), draft.of(Kind.CATEGORY)
+    what = f"{count(n, 'sample')}, {count(len(draft.columns), 'column')}: "
+    kinds = [(len(draft.of(kind)), kind) for kind in Kind]
+    words = [f"{m:,} {kind if m == 1 else MANY.get(kind, kind)}" for m, kind in kinds if m]
+    what += ", ".join(words) or "none"
+    found = [each.verdict for each in (draft.clusters,) if each is not None]
+    if pca is not None:
+        found = [pca.components.verdict, *found, pca.outliers.verdict]
+    elif n < FEWEST_SAMPLES:
+        found.append(f"A PCA needs at least {FEWEST_SAMPLES} samples.")
+    else:
+        found.append("No column has numbers or categories that vary, so there is no PCA.")
+    tiles = [("Samples", f"{n:,}"), ("Numbers", f"{len(numbers):,}")]
+    tiles += [("Categories", f"{len(categories):,}")] * bool(categories)
+    if pca is not None:
+        tiles.append(("Components", str(pca.components.n_components)))
+        own = draft.clusters and draft.clusters.names
+        tiles.append(("Clusters", str(len(set(own) - {"no cluster"})) if own else "none"))
+        out = len(pca.outliers.outliers)
+        tiles.append(("Samples that do not belong", f"{out:,}"))
+    gaps = _gaps(draft)
+    tiles += [] if gaps is None else [("Values missing", percent(gaps.share))]
+    tiles += tile_of_warnings(draft.doubts)
+    items = "".join(f"<li>{escape(each)}</li>" for each in found)
+    done = "".join(f"<li>{escape(each)}</li>" for each in _done(draft))
+    return (
+        f'<p class="verdict">{escape(what)}.</p><dl class="tiles">'
+        f'{"".join(tile(*each) for each in tiles)}</dl><ul class="verdicts">{items}</ul>'
+        f"<h3>How the columns were used</h3><ul>{done}</ul>"
+    )
+
+
+def _done(draft: FrameDraft) -> list[str]:
+    """Return sentences on how the columns were made numbers, and what was left out."""
+    said = []
+    if draft.of(Kind.NUMBER):
+        said.append("Each number was scaled to standard deviation 1.")
+    categories = draft.of(Kind.CATEGORY)
+    if categories:
+        said.append(
+            f"Categories ({listed(categories, NAMED)}) became columns of yes and no, scaled by "
+            "how frequent each level is. Clusters are looked for among the numbers alone."
+        )
+    for kind, why in UNUSED.items():
+        names = draft.of(kind)
+        if names:
+            said.append(f"Left out, as {why}: {listed(names, NAMED)}.")
+    gone = len(draft.names) - int(draft.used.sum())
+    if draft.pca is not None and gone:
+        said.append(f"Left out, as they have no numbers: {count(gone, 'sample')}.")
+    return said or ["The table has no columns."]
+
+
+def warnings(draft: FrameDraft) -> str | None:
+    """Return the HTML list of what is doubtful; None if nothing is."""
+    return list_of_warnings(draft.doubts)
+
+
+def columns(draft: FrameDraft) -> str | None:
+    """Return the HTML of "The columns": a row each; None if there are none."""
+    rows = []
+    for column in draft.columns[:DESCRIBED]:
+        gone = percent(float(column.missing.mean())) if column.missing.any() else ""
+        kind = f"{column.kind}, {gone} missing" if gone else column.kind
+        rows.append([_name(column), kind, _values(column)])
+    caption = count(len(draft.columns), "column")
+    if len(draft.columns) > DESCRIBED:
+        caption = f"The first {DESCRIBED} of {caption}"
+    heads = ["Column", "Kind", "Values"]
+    return simple(f"{caption}.", heads, rows, kind="words") if rows else None
+
+
+def _values(column: Column) -> str:
+    """Return as HTML what is in a column: its range, its levels, or the first texts."""
+    seen = column.texts[~column.missing]
+    if not len(seen):
+        return ""
+    if column.kind is Kind.NUMBER and column.numbers is not None:
+        low, middle, high = np.nanquantile(column.numbers, [0.0, 0.5, 1.0])
+        unit = f" {column.unit}" if column.unit else ""
+        said = f"{number(low)} to {number(high)}{unit}, median {number(middle)}"
+    elif column.kind is Kind.CATEGORY:
+        shares = [f"{level} {percent(float(np.mean(seen == level)))}" for level in column.levels]
+        said = listed(shares, NAMED)
+    else:
+        said = listed(list(dict.fromkeys(seen.tolist())), NAMED)
+    return f'<bdi class="name">{escape(said)}</bdi>'
+
+
+def _gaps(draft: FrameDraft) -> MissingValues | None:
+    """Return how much of the table is missing; None if nothing is."""
+    holes = np.array([c.missing for c in draft.columns if c.kind is not Kind.EMPTY]).T
+    if not holes.any():
+        return None
+    return MissingValues(float(holes.mean()), holes.mean(axis=1), holes.mean(axis=0))
+
+
+def missing(draft: FrameDraft) -> str | None:
+    """Return the HTML of "What is missing"; None if nothing is."""
+    names = [as_text(c.name) for c in draft.columns if c.kind is not Kind.EMPTY]
+    return missing_section(
+        _gaps(draft), draft.names, names, "Missing values were skipped, not filled in."
+    )
+
+
+def clusters(draft: FrameDraft) -> str | None:
+    """Return the HTML of "Clusters": the verdict, and what the clusters are made of."""
+    found = draft.clusters
+    if found is None:
+        return None
+    verdict = f"<p>{escape(found.verdict)}</p>"
+    own = found.names
+    if own is None:
+        return verdict
+    members = {k: found.labels == k for k in range(int(found.labels.max()) + 1)}
+    heads = ["Column", *(f"Cluster {k} ({int(m.sum()):,})" for k, m in members.items())]
+    told = []
+    for column in draft.columns:
+        if column.kind is Kind.NUMBER and column.numbers is not None:
+            values = column.numbers[draft.used]
+            scaled = column.encoded[column.name][draft.used]
+            away = [_mean(scaled[m]) for m in members.values()]
+            told.append(
+                (
+                    np.nanmax(away) - np.nanmin(away),
+                    column,
+                    [_mean(values[m]) for m in members.values()],
+                )
+            )
+    told.sort(key=lambda each: -each[0])
+    rows = [[_name(c), *map(number, means)] for _, c, means in told[:TELLING]]
+    caption = "Mean of each cluster, of the numbers that differ most between clusters."
+    tables = simple(caption, heads, rows)
+    shared = [
+        [_name(c), *(_most(c, draft.used, m) for m in members.values())]
+        for c in draft.columns
+        if c.kind is Kind.CATEGORY
+    ]
+    if shared:
+        tables += simple("Most frequent level in each cluster.", heads, shared, kind="words")
+    return f"{verdict}{tables}"
+
+
+def _name(column: Column) -> str:
+    return f'<bdi class="name">{escape(column.name)}</bdi>'
+
+
+def _mean(values: Any) -> float:
+    seen = values[~np.isnan(values)]
+    return float(seen.mean()) if len(seen) else float("nan")
+
+
+def _most(column: Column, used: Mask, members: Mask) -> str:
+    """Return as HTML the most frequent level of a category among some samples, and its share."""
+    texts = column.texts[used][members]
+    texts = texts[texts != ""].astype(str)
+    if not len(texts):
+        return ""
+    levels, counts = np.unique(texts, return_counts=True)
+    best = int(counts.argmax())
+    return f"{escape(levels[best])} {percent(float(counts[best] / len(texts)))}"
+
+
+def _of_pca(write: Callable[[PCADraft], str | None]) -> Callable[[FrameDraft], str | None]:
+    """Return the section of the page on one PCA as one of this page; None without a PCA."""
+    return lambda draft: None if draft.pca is None else write(draft.pca_draft)
+
+
+SECTIONS: dict[str, tuple[str, Callable[[FrameDraft], str | None]]] = {
+    "summary": ("In short", summary),
+    "warnings": ("Warnings", warnings),
+    "columns": ("The columns", columns),
+    "missing": ("What is missing", missing),
+    "clusters": ("Clusters", clusters),
+    "scores": ("The samples on the components", _of_pca(pca_samples.scores)),
+    "variables": ("Which variables make them", _of_pca(pca_components.variables)),
+    "components": ("How many components", _of_pca(pca_components.components)),
+    "outliers": ("Which samples do not belong", _of_pca(pca_samples.outliers)),
+}

@@ -1,5 +1,0 @@
-"""Pages of results: the public door of `subspaces.app.report`."""
-
-from subspaces.app.report import render, render_pca, write, write_pca
-
-__all__ = ["render", "render_pca", "write", "write_pca"]
