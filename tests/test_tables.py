@@ -567,3 +567,17 @@ def test_reading_warns_of_a_table_on_its_side(file):
 def test_without_pandas_there_is_no_frame(file, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert read_expression(file(PLAIN), labels="type").frame is None
+
+
+def test_a_long_file_is_refused_from_its_top(file):
+    # the last line is no row of the table, which only reading all of it shows
+    lines = [",".join([*(f"v{j}" for j in range(499)), "kind"])]
+    lines += [",".join([*("1.5",) * 499, f"a{i}"]) for i in range(2100)]
+    path = file("\n".join([*lines, "1.5"]))
+    with refuses("path") as raised:
+        read_table(path)
+    assert "kind" in str(raised.value)
+    with pytest.raises(ValueError, match="typed"):
+        read_table(path, labels="typed")
+    with pytest.raises(ValueError, match="line 2102"):
+        read_table(path, labels="kind")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from subspaces.app.cli._options import NewSamples, Source, Values, ValuesOrPreset
-from subspaces.app.cli._say import note
+from subspaces.app.cli._say import note, working
 from subspaces.app.preparation import learn_preparation
 from subspaces.app.tables import doubts, hold_counts, read_table
 from subspaces.datasets import with_classes
@@ -70,17 +70,18 @@ def read_input(
 
 def _read(source: NewSamples, variables: Iterable[str] | None, marks: Sequence[str]) -> Table:
     try:
-        table = read_table(
-            source.data,
-            samples=source.samples,
-            labels=source.labels,
-            ignore=source.ignored,
-            variables=variables,
-            missing=(*source.marks, *marks),
-            sample_names=source.sample_names,
-            ignore_text=source.ignore_text,
-            drop_empty=source.drop_empty,
-        )
+        with working(f"Reading {source.data.name}"):
+            table = read_table(
+                source.data,
+                samples=source.samples,
+                labels=source.labels,
+                ignore=source.ignored,
+                variables=variables,
+                missing=(*source.marks, *marks),
+                sample_names=source.sample_names,
+                ignore_text=source.ignore_text,
+                drop_empty=source.drop_empty,
+            )
         return table if source.classes is None else with_classes(table, source.classes)
     except OSError as error:
         raise ValueError(f"{error.filename or source.data}: {error.strerror or error}") from error

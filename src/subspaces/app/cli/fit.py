@@ -241,7 +241,8 @@ def fit(
         if imputed:
             _results.write_imputed(stage, filled, table, preparation, source.labels)
         if page:
-            _results.write_page(stage, model, table, source.data.name, trust, marked, said)
+            with working("Writing report.html"):
+                _results.write_page(stage, model, table, source.data.name, trust, marked, said)
         written = [*FILES, *_markers.names(stage)]
         written = [name for name in written if (stage / name).exists()]
     if as_document:

@@ -127,9 +127,10 @@ def pca(
         found = _pca.with_words_of_options(found, said, preparation)
         settings = {"center": center, "level": level, "seed": seed}
         summary = {"data": str(source.data), **_pca.summary(found, table, said, settings)}
-        _pca.write(stage, found, table, summary)
-        if page:
-            _pca.write_page(stage, found, source.data.name)
+        with working("Writing the results"):
+            _pca.write(stage, found, table, summary)
+            if page:
+                _pca.write_page(stage, found, source.data.name)
         written = [name for name in FILES if (stage / name).exists()]
     if as_document:
         said.say()

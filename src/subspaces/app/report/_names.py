@@ -19,8 +19,10 @@ LONGEST_TICK = 30
 
 def as_text(name: object) -> str:
     """Return a name as text, its control characters and lone surrogates replaced by U+FFFD."""
-    unseen = ("Cc", "Cs")
-    return "".join("\ufffd" if unicodedata.category(c) in unseen else c for c in str(name))
+    text, unseen = str(name), ("Cc", "Cs")
+    if text.isprintable():
+        return text
+    return "".join("\ufffd" if unicodedata.category(c) in unseen else c for c in text)
 
 
 def escape(value: Hashable) -> str:

@@ -15,7 +15,7 @@ from subspaces.app.tables._content import text_of
 from subspaces.app.tables._sheet import Sheet, Texts, Wanted, named, unmarked, with_annotation
 from subspaces.app.tables._table import to_table
 from subspaces.app.tables._units import as_numbers
-from subspaces.messages import Advice, Message, noted
+from subspaces.messages import Advice, Message, ParameterError, noted
 from subspaces.named_table import Table
 
 # The order of preference if two cut the lines evenly: 1,5;2,5;3,5 has commas within numbers.
@@ -27,6 +27,8 @@ LINE_LENGTH = 10_000
 TITLES, TOP = 50, 5
 # Most digits of a whole number, so that it fits into 64 bits.
 MOST_DIGITS = 18
+# Characters of a file that takes seconds to read, and lines that are looked into before.
+LONG, LOOKED_INTO = 4_000_000, 2000
 # What people write above a column of names.
 CORNERS = {
     "", "unnamed: 0", "id", "index", "name", "names", "sample", "samples", "sample_id", "sample id",
@@ -58,9 +60,29 @@ class Grid:
 def read_text(path: Path, wanted: Wanted) -> Table:
     """Return the table in a CSV or TSV file."""
     text, notes = text_of(path)
+    if len(text) > LONG:
+        _refuse_at_once(path, text, wanted)
     grid = as_grid(path, text)
     del text  # as large as the table
     return from_grid(path, grid, wanted, notes)
+
+
+def _refuse_at_once(path: Path, text: str, wanted: Wanted) -> None:
+    """Raise the error that the top of a long file shows already, before the rest is read.
+
+    That is a cell of text, or a column that is not there. Commas within numbers are left to the
+    whole file, which may tell what they mean, and quoted cells, since they may be cut.
+    """
+    top = "".join(islice(io.StringIO(text, newline=""), LOOKED_INTO))
+    if '"' in top or ("," in top and _separator(top) != ","):
+        return
+    columns = {wanted.labels, wanted.sample_names} - {None}
+    is_absent = not wanted.samples_in_columns and any(str(name) not in text for name in columns)
+    try:
+        from_grid(path, as_grid(path, top), wanted)
+    except ValueError as error:
+        if is_absent or (isinstance(error, ParameterError) and error.parameter == "path"):
+            raise
 
 
 def as_grid(path: Path, text: str, separator: str | None = None, first_line: int = 1) -> Grid:
