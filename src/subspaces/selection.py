@@ -291,7 +291,9 @@ def _select_as_a_fit(estimator: Any, X: Data, numbers: list[int], margins: Margi
         fact = "<criterion='icl'> needs PSC with all variables, and the values as they are."
         raise ParameterError("criterion", fact, use("criterion", "auto"), value="icl")
     if numbers != [*range(1, numbers[-1] + 1)]:
-        fact = "<criterion='icl'> compares every number from 1 up. Pass range(1, {end}), say."
+        fact = (
+            "<criterion='icl'> compares every number from 1 up. Pass range(1, {end}), for example."
+        )
         raise ParameterError("candidates", fact, value=numbers, end=numbers[-1] + 1)
     model = clone(estimator).set_params(n_clusters="auto", max_clusters=numbers[-1]).fit(X)
     table, best = model.selection_, int(model.n_clusters_)

@@ -100,7 +100,7 @@ def test_one_sample_tells_nothing_of_a_group(union):
     assert np.bincount(model.labels_).tolist()[2] == 1
     page = render(model, far)
     cards = section(page, "clusters").split("<article")
-    assert 'One sample, <bdi class="name">sample 45</bdi>.' in cards[3]
+    assert 'The only sample is <bdi class="name">sample 45</bdi>.' in cards[3]
     assert "differ beyond chance" not in cards[3]
     assert not {"own-2", "loadings-2", "apart-2"} & set(figures_of(page))
     assert {"own-1", "loadings-1", "apart-1"} <= set(figures_of(page))

@@ -117,8 +117,8 @@ def warn_of_outliers(found: Found) -> None:
         doubt(
             TrustWarning,
             "heavy_residuals",
-            "{share:%} of the samples in clusters have p below 0.05, so more outliers may be "
-            "false than <outliers> allows.",
+            "{share:%} of the samples in clusters have a p-value below 0.05, so more outliers may "
+            "be false than <outliers> allows.",
             Advice("try more clusters or dimensions", "n_components"),
             share=share,
         )
@@ -126,6 +126,6 @@ def warn_of_outliers(found: Found) -> None:
         doubt(
             NotConvergedWarning,
             "outliers_moving",
-            "Some samples kept moving in and out of the outliers.",
+            "Some samples kept switching between outlier and member of a cluster.",
             Advice("set a smaller <outliers>", "outliers"),
         )

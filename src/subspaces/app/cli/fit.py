@@ -89,8 +89,8 @@ def fit(
     outliers: Annotated[
         float | None,
         setting(
-            "Leave outliers in no cluster (-1). The number is the share of false ones among them "
-            "that you accept, such as 0.1.",
+            "Put outliers in no cluster (-1). The number is the share of false outliers that you "
+            "accept, such as 0.1.",
             "RATE",
             panel=options.MODEL,
         ),
@@ -337,7 +337,8 @@ def _unplaced(names: list[str]) -> str:
 
     if not names:
         return "No sample is an outlier."
-    return f"In no cluster: {len(names)} of the samples ({listed(names)}), see labels.csv."
+    are = "sample is" if len(names) == 1 else "samples are"
+    return f"{len(names)} {are} in no cluster ({listed(names)}). See labels.csv."
 
 
 def _chosen(selection: dict[str, Any], n_clusters: int) -> tuple[list[str], list[str]]:

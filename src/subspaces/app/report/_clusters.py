@@ -71,7 +71,7 @@ def _body(draft: Draft, cluster: Cluster) -> str:
         return "<p>This cluster is empty.</p>"
     if draft.found.alone(cluster):
         return (
-            f"<p>One sample, {named(draft.found.sample_names, cluster.members)}. You cannot "
+            f"<p>The only sample is {named(draft.found.sample_names, cluster.members)}. You cannot "
             "describe a group by one sample, so there is nothing to show.</p>"
         )
     if not cluster.dimension:

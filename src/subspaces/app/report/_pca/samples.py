@@ -121,9 +121,11 @@ def _table_of_samples(found: PCAFindings) -> str:
         (found.sample_names[i], groups[i], [cell(i) for cell in columns.values()]) for i in shown
     )
     n = len(found.scores)
-    caption = f"{count(len(shown), 'sample')}, those that belong least first."
+    caption = "The table begins with the samples that belong least."
     if len(shown) < n:
-        caption = f"{len(shown):,} of {n:,} samples: those that belong least and the most "
+        caption = (
+            f"The table has {len(shown):,} of {n:,} samples, those that belong least and the most "
+        )
         caption += "influential."
     caption += " Far out is the distance within the components (T2)." if found.n_shown else ""
     caption += (
