@@ -169,10 +169,10 @@ def select_n_clusters(
         leaves all open. 1 is a possible answer, but not by stability.
     criterion : str, default "auto"
         "icl": the choice of ``PSC("auto", ...)`` in its fit, with what the estimator leaves open;
-        candidates are 1 to a largest number. "press": the paper's PRESS, averaged over the
-        clusters' means. "press_points": averaged over the samples. "press_sum": the sum of the
-        clusters' means, the paper's text taken literally; it grows with the number of clusters and
-        fails. "likelihood": leave-one-out likelihood.
+        candidates are 1 to a largest number, and 1 has no value, since it is compared otherwise.
+        "press": the paper's PRESS, averaged over the clusters' means. "press_points": averaged over
+        the samples. "press_sum": the sum of the clusters' means, the paper's text taken literally;
+        it grows with the number of clusters and fails. "likelihood": leave-one-out likelihood.
         "sod": second-order difference of the log residual; cannot give the first or last
         candidate. "free": leave-one-out likelihood with
         the dimension given or with learned ones, whichever is likelier, for one dimension may not
