@@ -74,6 +74,7 @@ sphinx_gallery_conf = {
             "cluster_and_predict.py",
             "compare_methods.py",
             "genes_of_each_cluster.py",
+            "samples_in_no_cluster.py",
             "samples_of_influence.py",
             "pca_loadings.py",
             "pca_outliers.py",

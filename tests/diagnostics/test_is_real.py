@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 from scipy.spatial.distance import pdist
+from sklearn import config_context
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -137,6 +138,15 @@ def test_a_random_walk_is_doubtful():
     walk = np.cumsum(np.random.default_rng(1).normal(size=(60, 6)), axis=0)
     found = is_real(PSC(2, affine=True, random_state=0).fit(walk), walk, **FAST)
     assert (found.grade, found.conclusion.code) == (Grade.DOUBTFUL, "neighbours_depend")
+
+
+def test_arrays_of_a_device_are_tested_as_those_of_numpy():
+    torch = pytest.importorskip("torch")
+    with config_context(array_api_dispatch=True):
+        model = PSC(2, n_components=2, random_state=0).fit(torch.asarray(PLANES))
+        found = is_real(model, torch.asarray(PLANES), **FAST)
+    expected = is_real(MODEL, PLANES, **FAST)
+    assert (found.gain, found.p_value) == (expected.gain, expected.p_value)
 
 
 def test_threads_do_not_change_the_answer():

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from subspaces import PSC, load
+from subspaces.core.bulk import Bulk
 from subspaces.datasets import make_subspaces
 from subspaces.messages import ParameterError
 from subspaces.metrics import matched_accuracy
@@ -104,11 +105,38 @@ def test_labels_as_a_start_do_not_hold_the_outliers():
     assert matched_accuracy(UNION.target, model.labels_[:80]) > 0.9
 
 
+def test_members_of_a_tiny_cluster_are_trimmed_first():
+    labels = np.repeat([0, 1, 0], [43, 42, 7])  # as many as MODEL's samples
+    near = np.arange(92.0)[:, None] * np.ones((1, 2))
+    kept = outliers._nearest(near, labels, MODEL.fit_)
+    assert_array_equal(np.flatnonzero(~kept), np.arange(65, 92))
+    tiny = np.where(np.isin(np.arange(92), [1, 5, 9]), 1, 0)
+    kept = outliers._nearest(near, tiny, MODEL.fit_)
+    assert_array_equal(np.flatnonzero(~kept), [1, 5, 9, *range(68, 92)])
+
+
 def test_at_least_half_of_the_samples_are_kept():
     random = np.random.default_rng(1)
     rows = np.vstack([UNION.data[:45], 9.0 * random.normal(size=(55, 10))])
     with warnings.catch_warnings(action="ignore"):
         assert np.mean(PSC(2, **NUMBERS).fit_predict(rows) >= 0) >= 0.5
+
+
+def test_of_rounds_that_follow_each_other_the_one_with_fewest_outliers_is_taken():
+    def after(kept, p_values, threshold):
+        kept = np.array(kept, dtype=bool)
+        bulk = Bulk(np.ones(1), 0.0, 1.0, 1.0, 3.0, threshold)
+        return outliers.Found(kept, MODEL.fit_, [], bulk, np.array(p_values))
+
+    first = after([0, 0, 1, 1, 1], [0.01, 0.02, 0.4, 0.5, 0.6], 0.02)
+    more = after([0, 0, 0, 1, 1], [0.01, 0.02, 0.06, 0.5, 0.6], 0.06)
+    fewer = after([0, 1, 1, 1, 1], [0.01, 0.015, 0.4, 0.5, 0.6], 0.01)
+    wrong = after([0, 1, 1, 1, 1], [0.02, 0.015, 0.4, 0.5, 0.6], 0.02)
+    assert outliers._last([first, more, fewer], more.kept) is fewer
+    assert outliers._last([first, more, wrong], more.kept) is more
+    assert outliers._last([first, more], more.kept) is more
+    assert outliers._last([first, wrong], more.kept) is wrong
+    assert not wrong.settled
 
 
 def test_heavy_tails_are_warned_of():

@@ -4,6 +4,7 @@
    fitted from fresh starts, since outliers can hold a whole cluster of the first fit.
 2. The bulk of the residuals gives p-values (`core/bulk.py`), and these the outliers at the level q.
 3. The others are fitted from fresh starts, and all samples judged anew, until the outliers stay.
+   If a few come and go for ever, the round with the fewest outliers is taken.
 """
 
 from collections.abc import Callable
@@ -24,6 +25,8 @@ from subspaces.runtime.warning import collect_warnings, doubt, warn
 
 # The share of the samples that is kept by trimming, and how often it is done at most.
 KEPT, TRIMS = 0.7, 6
+# A cluster of fewer samples than this many times the fewest that it can have is tiny.
+TINY = 2
 # Starts of a fit to trimmed samples, which only has to find where the clusters are.
 STARTS = 3
 # Outliers are named at most so many times: 1 to 5 are usual.
@@ -41,7 +44,7 @@ Refit = Callable[[Mask, Settings], Fit]
 class Found:
     """Who is in a cluster (n,), the fit of those, and the p-values (n,) of all.
 
-    raised: the warnings of the fit; settled: whether the outliers stayed.
+    raised: the warnings of the fit.
     """
 
     kept: Mask
@@ -49,7 +52,11 @@ class Found:
     raised: list[Warning]
     bulk: Bulk
     p_values: Array
-    settled: bool
+
+    @property
+    def settled(self) -> bool:
+        """Whether the outliers are those whose p-values are up to the threshold."""
+        return bool(self.p_values[self.kept].min() > self.bulk.threshold)
 
 
 def find_outliers(X: Array, settings: Settings, fit: Refit) -> Found:
@@ -65,28 +72,40 @@ def find_outliers(X: Array, settings: Settings, fit: Refit) -> Found:
         found = fit(kept, settings)
     whole = found, raised
     for _ in range(TRIMS):
-        nearest = _nearest(_squares(X, kept, found).min(axis=1), found)
+        nearest = _nearest(_squares(X, kept, found), _labels(kept, found), found)
         if np.array_equal(nearest, kept):
             break
         kept = nearest
         with collect_warnings():
             found = fit(kept, replace(fresh, n_init=STARTS))
     squares, labels = _squares(X, kept, found), _labels(kept, found)
-    bulk, p = bulk_of(squares, labels, level, scale, float(np.mean(kept)))
-    outside, settled = flagged(p, level, most), False
+    p = bulk_of(squares, labels, level, scale, float(np.mean(kept)))[1]
+    rounds = list[Found]()
     for _ in range(ROUNDS):
-        kept = ~outside
-        with collect_warnings() as raised:
-            found = fit(kept, fresh) if outside.any() else whole[0]
-        raised = raised if outside.any() else whole[1]
-        bulk, p = bulk_of(_squares(X, kept, found), _labels(kept, found), level, scale)
-        outside = flagged(p, level, most)
-        settled = np.array_equal(outside, ~kept)
-        if settled:
+        kept = ~flagged(p, level, most)
+        if any(np.array_equal(kept, each.kept) for each in rounds):
             break
-    if outside.any():
-        bulk = replace(bulk, threshold=float(p[outside].max()))
-    return Found(kept, found, raised, bulk, p, settled)
+        with collect_warnings() as raised:
+            found = whole[0] if kept.all() else fit(kept, fresh)
+        raised = whole[1] if kept.all() else raised
+        bulk, p = bulk_of(_squares(X, kept, found), _labels(kept, found), level, scale)
+        if not kept.all():
+            bulk = replace(bulk, threshold=float(p[~kept].max()))
+        rounds.append(Found(kept, found, raised, bulk, p))
+    return _last(rounds, kept)
+
+
+def _last(rounds: list[Found], kept: Mask) -> Found:
+    """Return the round that the outliers stayed in.
+
+    kept (n,): who is in a cluster after the last one. If that leads back to an earlier round, the
+    rounds since then would follow each other for ever: of these it is the one with the fewest
+    outliers by whose threshold they are outliers.
+    """
+    earlier = [i for i, each in enumerate(rounds) if np.array_equal(kept, each.kept)]
+    again = rounds[earlier[0] :] if earlier else rounds[-1:]
+    held = [each for each in again if each.settled]
+    return max(held or again, key=lambda each: int(each.kept.sum()))
 
 
 def _squares(X: Array, kept: Mask, found: Fit) -> Array:
@@ -99,11 +118,17 @@ def _labels(kept: Mask, found: Fit) -> Labels:
     return labels
 
 
-def _nearest(squares: Array, found: Fit) -> Mask:
-    """Return the share `KEPT` of smallest values (n,), but as many as the clusters need."""
-    needed = sum(smallest_size(r) for r in found.dimensions.tolist())
-    nearest = np.zeros(len(squares), dtype=bool)
-    nearest[np.argsort(squares, kind="stable")[: max(ceil(KEPT * len(squares)), needed)]] = True
+def _nearest(squares: Array, labels: Labels, found: Fit) -> Mask:
+    """Return the share `KEPT` of smallest values (n,), but as many as the clusters need.
+
+    A few outliers beside each other can hold a cluster, in which they are near: members of one that
+    is `TINY` come last.
+    """
+    fewest = np.array([smallest_size(r) for r in found.dimensions.tolist()])
+    tiny = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(fewest)) < TINY * fewest)
+    far = np.where(np.isin(labels, tiny), np.inf, squares.min(axis=1))
+    nearest = np.zeros(len(far), dtype=bool)
+    nearest[np.argsort(far, kind="stable")[: max(ceil(KEPT * len(far)), fewest.sum())]] = True
     return nearest
 
 
