@@ -1,4 +1,4 @@
-"""What the studies share: cells run side by side, a table with standard errors, a file."""
+"""What the studies share: cells side by side, tables with standard errors, a file, images."""
 
 import json
 import platform
@@ -9,9 +9,18 @@ import numpy as np
 import scipy
 import sklearn
 from joblib import Parallel, delayed
+from scipy.ndimage import map_coordinates, zoom
+from sklearn.datasets import load_digits
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+
+# Of images: pixels on a side, and how many of them the digit takes.
+SIDE, DRAWN = 28, 20
+# Standard deviations: of turns (radians) and shears, of scales, of shifts and bends (pixels).
+TURN, SCALE, SHIFT, BEND = 0.12, 0.07, 0.8, 0.7
+# Points on a side of the grid whose displacements bend an image, and the contrast of the edges.
+KNOTS, CONTRAST = 5, 4.0
 
 
 def run_cells(function, cells, n_jobs=-1, keep=None):
@@ -67,3 +76,31 @@ def save(name, text, out=None):
     path = RESULTS / f"{name}.md" if out is None else Path(out)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page)
+
+
+def drawn_digits(n, seed=0):
+    """Images in the manner of MNIST, pixels (n, 784) from 0 to 1, and the digits (n,) they show.
+
+    Each is one of scikit-learn's 1797 digits at 28 x 28 pixels, turned, sheared, scaled, shifted
+    and bent at random, with hard edges. As with MNIST the classes overlap heavily: K-means reaches
+    an adjusted Rand index of about 0.37 on 5,000 of them, and 69 axes hold 90 % of the variance.
+    """
+    digits, random = load_digits(), np.random.default_rng(seed)
+    margin = (SIDE - DRAWN) // 2
+    large = [np.pad(zoom(image / 16.0, DRAWN / 8, order=1), margin) for image in digits.images]
+    chosen = random.integers(len(large), size=n)
+    middle = (SIDE - 1) / 2
+    grid = np.indices((SIDE, SIDE)) - middle
+    rows = np.empty((n, SIDE * SIDE))
+    for row, which in zip(rows, chosen, strict=True):
+        angle, shear = random.normal(scale=[TURN, TURN])
+        stretch = np.diag(random.normal(1.0, SCALE, size=2))
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        warp = turn @ np.array([[1.0, shear], [0.0, 1.0]]) @ stretch
+        knots = random.normal(scale=BEND, size=(2, KNOTS, KNOTS))
+        bend = np.array([zoom(each, SIDE / KNOTS, order=3) for each in knots])
+        shift = random.normal(scale=SHIFT, size=(2, 1, 1))
+        places = np.einsum("ij,jab->iab", warp, grid) + shift + bend + middle
+        image = map_coordinates(large[which], places, order=1)
+        row[:] = np.clip(CONTRAST * (image - 0.5) + 0.5, 0.0, 1.0).ravel()
+    return rows, digits.target[chosen]

@@ -1,9 +1,11 @@
 """How long a fit takes beside K-means: the default call, and random starts with the same cap.
 
-    python benchmarks/speed.py [--quick]
+    python benchmarks/speed.py [--quick | --real] [--data DIR]
 
-Writes benchmarks/results/speed.md; with --quick the first three default calls are printed. One
-thread each; process time, the models in turn, medians. Peak memory is what Python's own tracer sees
+Writes benchmarks/results/speed.md; with --quick the first three default calls are printed, with
+--real the table of real and noisy data. DIR, or SUBSPACES_DATA, holds objects/post_digits.npz and
+gene_expression/novartis.npz, which are left out without it (see benchmarks/real.py). One thread
+each; process time, the models in turn, medians. Peak memory is what Python's own tracer sees
 in one more fit, beyond X. K-means of scikit-learn-intelex and of faiss stand beside where they are
 installed.
 """
@@ -19,13 +21,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from harness import markdown, save
+from harness import drawn_digits, markdown, mean_and_error, save
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, load_iris, load_wine
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
-from subspaces.datasets import make_subspaces
+from subspaces.datasets import load_penguins, make_subspaces
 from subspaces.kernels import compiled
+from subspaces.metrics import adjusted_rand_score
 
 # N, P, K, R, and the ratio to KMeans(K, n_init=10) that is aimed at
 DEFAULT_CALLS = [
@@ -39,6 +43,8 @@ DEFAULT_CALLS = [
     (20_000, 50, 10, 5, 0.2),
     (100_000, 50, 10, 5, 0.05),
 ]
+# Seeds of the starts for a table of real data, and for one of more numbers than MANY_NUMBERS.
+SEEDS, FEWER_SEEDS, MANY_NUMBERS = 10, 3, 1 << 20
 REPEATS, MOST_REPEATS = 3, 25
 CAP = 50
 # name, N, P, K, R, starts, noise energy over signal energy
@@ -58,10 +64,15 @@ COLUMNS = [
 ]
 
 
-def union(n, p, k, r, noise):
+def labelled_union(n, p, k, r, noise):
     sizes = [len(part) for part in np.array_split(np.arange(n), k)]
     spread = np.sqrt(noise * r / p)
-    return make_subspaces(sizes, p, [r] * k, noise=spread, scores="normal", random_state=0).data
+    found = make_subspaces(sizes, p, [r] * k, noise=spread, scores="normal", random_state=0)
+    return found.data, found.target
+
+
+def union(n, p, k, r, noise):
+    return labelled_union(n, p, k, r, noise)[0]
 
 
 def in_turn(X, models, after=lambda model: None):
@@ -196,6 +207,74 @@ def default_calls(calls):
     )
 
 
+def scaled(found):
+    """Complete rows, variables in units of their standard deviation, and the classes."""
+    complete = ~np.isnan(found.data).any(axis=1)
+    rows = found.data[complete]
+    return (rows - rows.mean(axis=0)) / rows.std(axis=0), found.target[complete]
+
+
+def real_tables(data):
+    """Name, rows, classes, K, R, other parameters and the goal of each table."""
+    digits = load_digits()
+    found = [
+        ("MNIST-like images", *drawn_digits(5000), 10, 9, {}, 3),
+        ("MNIST-like images", *drawn_digits(2500), 10, 9, {}, 4),
+        ("digits", digits.data, digits.target, 10, 9, {}, 3),
+        ("union, noise 1", *labelled_union(1000, 50, 5, 3, 1.0), 5, 3, {}, 3),
+        ("union, noise 2", *labelled_union(1000, 50, 5, 3, 2.0), 5, 3, {}, 3),
+        ("union, noise 2", *labelled_union(20_000, 50, 10, 5, 2.0), 10, 5, {}, ""),
+        ("wine, scaled", *scaled(load_wine()), 3, 2, {"affine": True}, ""),
+        ("penguins, scaled", *scaled(load_penguins()), 3, 1, {"affine": True}, ""),
+        ("iris", load_iris().data, load_iris().target, 3, 1, {"affine": True}, ""),
+    ]
+    for name, place, k, r in (
+        ("post digits", "objects/post_digits.npz", 10, 9),
+        ("expression", "gene_expression/novartis.npz", 4, 2),
+    ):
+        if data is not None:
+            kept = np.load(Path(data, place))
+            found.append((name, kept["X"].astype(float), kept["y"], k, r, {}, ""))
+    return found
+
+
+def real_data(data):
+    """The default call on real and noisy data: time, and adjusted Rand index over seeds."""
+    rows = []
+    for name, X, classes, k, r, options, goal in real_tables(data):
+        taken, agreed, ends = ([], []), ([], []), []
+        for seed in range(FEWER_SEEDS if X.size > MANY_NUMBERS else SEEDS):
+            models = (
+                PSC(k, n_components=r, random_state=seed, **options),
+                KMeans(k, n_init=10, random_state=seed),
+            )
+            for place, model in enumerate(models):
+                start = time.process_time()
+                model.fit(X)
+                taken[place].append(time.process_time() - start)
+                agreed[place].append(adjusted_rand_score(classes, model.labels_))
+            ends.append((models[0].n_iter_, len(models[0].starts_)))
+        ours, theirs = (np.median(each) for each in taken)
+        sweeps, starts = np.transpose(ends)
+        rows.append(
+            [name, f"{X.shape[0]} x {X.shape[1]}", k, r, f"{1e3 * ours:.0f}"]
+            + [f"{1e3 * theirs:.0f}", f"{ours / theirs:.1f}", goal]
+            + [mean_and_error(each) for each in agreed]
+            + [spread_of(sweeps), spread_of(starts)]
+        )
+        print(*rows[-1], sep=" | ", flush=True)
+    columns = ["data", "size", "K", "R", "PSC, ms", "KMeans, ms", "PSC / KMeans", "goal"]
+    columns += ["index of PSC", "of KMeans", "sweeps", "starts"]
+    return (
+        "Real and noisy data: `PSC(K, n_components=R).fit(X)` beside `KMeans(K, n_init=10)`, in "
+        "turn with the same seeds; medians, and the adjusted Rand index with its standard error "
+        f"over {SEEDS} seeds ({FEWER_SEEDS} for large tables). Wine, penguins and iris have "
+        "`affine=True`. The images are made from scikit-learn's digits "
+        "(`drawn_digits` in `benchmarks/harness.py`):"
+        "\n\n" + markdown(columns, rows)
+    )
+
+
 def sparse_loadings():
     """Sparse PSC from random starts, where each cluster has twenty variables for each axis."""
     lines = []
@@ -224,13 +303,20 @@ def machine():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--real", action="store_true")
+    parser.add_argument("--data", default=os.environ.get("SUBSPACES_DATA"))
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
-        if quick:
-            print(default_calls(DEFAULT_CALLS[:3]))
+        if given.quick or given.real:
+            print(real_data(given.data) if given.real else default_calls(DEFAULT_CALLS[:3]))
             return
-        parts = [default_calls(DEFAULT_CALLS), random_starts(), sparse_loadings()]
+        parts = [
+            real_data(given.data),
+            default_calls(DEFAULT_CALLS),
+            random_starts(),
+            sparse_loadings(),
+        ]
     code = "plain code" if compiled("gram") is None else "compiled kernels"
     save(
         "speed",

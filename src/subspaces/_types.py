@@ -177,8 +177,8 @@ Penalty = Literal["l1", "nonnegative"]
 Refinement = Literal["ppca", "descent"]
 # "not swept" and "brief": the search, of PSC and of a mixture, gave the start up early.
 StopReason = Literal[
-    "converged", "overshot", "cycle", "max_iter", "infeasible", "local minimum", "refined",
-    "not swept", "brief",
+    "converged", "overshot", "cycle", "restless", "max_iter", "infeasible", "local minimum",
+    "refined", "not swept", "brief",
 ]  # fmt: skip
 # The lists of a cluster's variables: along its axes, or by what sets it apart.
 VariableList = Literal["axes", "difference"]

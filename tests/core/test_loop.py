@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces.core import loop
 from subspaces.core.criteria import costs
-from subspaces.core.loop import Fitted, alternate, descend, objective_of
+from subspaces.core.loop import Fitted, Restless, alternate, descend, objective_of
 from subspaces.core.partition import assign, too_small
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows, choose_rows
@@ -20,9 +20,9 @@ def noisy_union(seed=0, noise=0.1):
     return make_subspaces([30, 40, 50], 6, [1, 2, 2], noise=noise, offset=0.0, random_state=seed)
 
 
-def run(problem, labels, seed=0, max_iter=50):
-    random = np.random.default_rng(seed)
-    return alternate(RowsInView(problem), labels, max_iter=max_iter, random=random)
+def run(problem, labels, seed=0, max_iter=50, restless=None):
+    random, samples = np.random.default_rng(seed), RowsInView(problem)
+    return alternate(samples, labels, max_iter=max_iter, random=random, restless=restless)
 
 
 def random_start(n, k, seed=0):
@@ -56,6 +56,25 @@ def test_only_a_fixed_point_is_called_converged(criterion):
         reasons[result.stop_reason] += 1
     assert reasons["converged"]
     assert reasons["overshot"] or criterion == "residual"
+
+
+def test_a_run_in_which_few_rows_move_and_little_is_gained_ends_early():
+    X, ended = np.random.default_rng(0).normal(size=(300, 10)), Counter()
+    problem = Problem(choose_rows(X, 3), (2, 2, 2), "loo", False)
+    for seed in range(6):
+        start = random_start(300, 3, seed)
+        whole, early = run(problem, start), run(problem, start, restless=Restless(9, 3, 0.01))
+        never = run(problem, start, restless=Restless(9, 3, -1.0))
+        assert (never.path, never.stop_reason) == (whole.path, whole.stop_reason)
+        assert early.path == whole.path[: early.n_iter]
+        ended[early.stop_reason] += 1
+        if early.stop_reason == "restless":
+            assert early.objective == min(early.path)
+            assert min(early.path[:-3]) <= 1.01 * early.objective
+            assert early.moving <= 9
+        else:
+            assert early.path == whole.path
+    assert ended["restless"]
 
 
 def test_a_run_that_settles_where_a_cluster_does_not_span_its_axes_is_infeasible():

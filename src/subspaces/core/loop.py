@@ -2,11 +2,12 @@
 
 Except for `residual` the objective need not fall at every sweep ("Does it converge?",
 https://subspaces.readthedocs.io). So the loop stops when no label moves, when a partition returns,
-or at the cap, and returns the best partition that it met, with the reason why it stopped. The
-reason is "converged" only if no label of that partition moves, and "overshot" if the loop met it on
-the way to a worse one where no label moves. The best partition of a run has the lowest
-`Assignment.iteration_cost`: as a rule the objective. It is constant with sparse loadings, whose
-objectives cannot be compared between sweeps, and the last partition is kept.
+when few labels have moved for some sweeps and little was gained (`Restless`), or at the cap. It
+returns the best partition that it met, with the reason why it stopped. The reason is "converged"
+only if no label of that partition moves, and "overshot" if the loop met it on the way to a worse
+one where no label moves. The best partition of a run has the lowest `Assignment.iteration_cost`: as
+a rule the objective. It is constant with sparse loadings, whose objectives cannot be compared
+between sweeps, and the last partition is kept.
 
 What the loop asks of data is `Samples`: fit subspaces to labels, and assign every row to one of
 them. Each kind of data is one implementation: rows in view (`data/in_view.py`), and rows in blocks
@@ -122,8 +123,9 @@ class Clustering:
 
     labels (n,); objective: of this partition; path: the objective at every sweep; stop_reason:
     "converged" (no label of this partition moves), "overshot" (the loop met this partition on its
-    way to a worse one, where no label moves), "cycle" (a partition returned), "max_iter",
-    "infeasible" (a cluster could not be kept alive), "local minimum" (after a descent), "refined"
+    way to a worse one, where no label moves), "cycle" (a partition returned), "restless" (few
+    labels moved for some sweeps, and little was gained), "max_iter", "infeasible" (a cluster could
+    not be kept alive), "local minimum" (after a descent), "refined"
     (a mixture moved labels at the end) or "not swept"; repairs: how often a cluster was refilled
     after the first sweep, which may have to mend what the start left; moving: how many rows the
     next sweep would move to another cluster;
@@ -145,15 +147,41 @@ class Clustering:
         return len(self.path)
 
 
+@dataclass(frozen=True)
+class Restless:
+    """When the loop stops though labels move.
+
+    In each of the last ``sweeps`` at most ``rows`` have moved, and all these sweeps together have
+    lowered the least objective by at most the share ``gain``.
+    """
+
+    rows: int
+    sweeps: int
+    gain: float
+
+    def reached(self, moved: Sequence[int], path: Sequence[float]) -> bool:
+        """Whether to stop; moved: the rows that left their cluster in every sweep; path."""
+        if len(path) <= self.sweeps or max(moved[-self.sweeps :]) > self.rows:
+            return False
+        least = min(path)
+        return min(path[: -self.sweeps]) - least <= self.gain * abs(least)
+
+
 def alternate(
-    samples: Samples, start: Any, *, max_iter: int, random: Draw, tell: Tell = silence
+    samples: Samples,
+    start: Any,
+    *,
+    max_iter: int,
+    random: Draw,
+    tell: Tell = silence,
+    restless: Restless | None = None,
 ) -> Clustering:
     """Sweep from the labels ``start``; return the best partition on the way, as a `Clustering`."""
     fitted, repairs = repair(samples, samples.begin(start), 0, random, first=True)
     at_first, path, seen = repairs, list[float](), set[Hashable]()
     best: tuple[Fitted, Assignment] | None = None
     reason: StopReason = "max_iter"
-    degenerate = list[int]()
+    degenerate, moved = list[int](), list[int]()
     while len(path) < max_iter:
         key = samples.key(fitted)
         returned = key in seen
@@ -161,6 +189,7 @@ def alternate(
         degenerate = samples.degenerate(fitted)
         found = samples.assign(fitted)
         path.append(found.objective)
+        moved.append(found.moved)
         if tell is not silence:
             tell(Step("sweep", len(path), max_iter, f"objective {found.objective:.6g}"))
         if not degenerate and _is_better(fitted, found, best):
@@ -171,6 +200,9 @@ def alternate(
             break
         if returned:
             reason = "cycle"
+            break
+        if restless is not None and restless.reached(moved, path):
+            reason = "restless"
             break
         following, repairs = repair(samples, samples.fit(found.labels), repairs, random, degenerate)
         at_first = repairs if len(path) == 1 else at_first

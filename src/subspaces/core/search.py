@@ -10,7 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from subspaces._types import Labels
-from subspaces.core.loop import Clustering, Fitted, Samples, alternate, repair
+from subspaces.core.loop import Clustering, Fitted, Restless, Samples, alternate, repair
 from subspaces.core.partition import LazyGenerator, canonical_each
 from subspaces.core.problem import Problem
 from subspaces.core.which_run import (
@@ -29,6 +29,9 @@ from subspaces.runtime.threads import one_blas_thread, side_by_side
 
 # A search that may end early is over, with up to so many numbers, before its threads are of use.
 FEW_NUMBERS = 1 << 18
+# Sweeps of MANY_ROWS or more end early if in each of RESTLESS_SWEEPS at most the share RESTLESS
+# moved, those that lie between two clusters, and the objective fell by at most the share GAIN.
+MANY_ROWS, RESTLESS, RESTLESS_SWEEPS, GAIN = 1000, 0.01, 5, 1e-3
 
 
 class Searchable(Samples):
@@ -203,8 +206,14 @@ def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
 
 def sweep(samples: Searchable, run: Run, plan: Plan) -> Run:
     """Return the run with the clustering that sweeps from its first partition reach, and cost."""
+    n = len(run.first)
     clustering = alternate(
-        samples, run.first, max_iter=plan.max_iter, random=LazyGenerator(run.seed), tell=plan.tell
+        samples,
+        run.first,
+        max_iter=plan.max_iter,
+        random=LazyGenerator(run.seed),
+        tell=plan.tell,
+        restless=Restless(int(RESTLESS * n), RESTLESS_SWEEPS, GAIN) if n >= MANY_ROWS else None,
     )
     return replace(
         run,

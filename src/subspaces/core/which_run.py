@@ -43,7 +43,7 @@ REACH = 0.3
 # at most .03 points larger (`benchmarks/early_end.py`).
 AGREEING = 3
 # Stop reasons that count as proof: not a cap on sweeps, nor clusters that kept emptying.
-CONCLUSIVE = {"converged", "cycle"}
+CONCLUSIVE = {"converged", "cycle", "restless"}
 
 
 class JudgingStart(ABC):

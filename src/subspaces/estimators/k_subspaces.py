@@ -57,8 +57,9 @@ class KSubspaces(WeightedClusterer):
     n_iter_ : int
         Number of its sweeps.
     stop_reason_ : str
-        Why it stopped: "converged" (no label moves), "cycle", "max_iter", "infeasible" (a cluster
-        could not be kept alive) or, after a cluster was refilled, "overshot" (the sweeps ended in a
+        Why it stopped: "converged" (no label moves), "cycle", "restless" (at most 1 % of
+        1,000 samples or more still moved), "max_iter", "infeasible" (a cluster could not be kept
+        alive) or, after a cluster was refilled, "overshot" (the sweeps ended in a
         worse partition than the one they had met before, which was kept).
     starts_ : list of dict
         What each start reached.

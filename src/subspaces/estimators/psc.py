@@ -211,8 +211,10 @@ class PSC(WeightedClusterer):
     stop_reason_ : str
         Why it stopped: "converged" (no label of ``labels_`` moves), "overshot" (the sweeps ended in
         a worse partition than the one they had met before, which was kept), "cycle" (they came back
-        to an earlier one; the best was kept), "max_iter", "infeasible" (a cluster could not be kept
-        alive), "local minimum" (after "descent") or "refined" (by "ppca", with other labels).
+        to an earlier one; the best was kept), "restless" (in the last five sweeps at most 1 % of
+        1,000 samples or more moved, and the objective fell by at most 0.1 %; the best was kept),
+        "max_iter", "infeasible" (a cluster could not be kept alive), "local minimum" (after
+        "descent") or "refined" (by "ppca", with other labels).
     starts_ : list of dict
         Each start: its kind, its ``promise`` (minus the log of the leave-one-out t-likelihood of
         its first partition, plus what judging starts charge it, if starts are compared as they
@@ -234,8 +236,8 @@ class PSC(WeightedClusterer):
     row as an outsider, since it cannot know which rows were members. On the training data it may
     therefore differ from ``labels_``: in less than 1 % of the samples of the paper's scenarios
     (benchmarks/dense_scenarios.py), and in more if labels still moved when the fit ended
-    (``stop_reason_`` is "max_iter" or "cycle"). If a dimension equals the rank of the data,
-    `predict` and `transform` use "likelihood" whatever the criterion.
+    (``stop_reason_`` is "max_iter", "cycle" or "restless"). If a dimension equals the rank of the
+    data, `predict` and `transform` use "likelihood" whatever the criterion.
 
     X may be a numpy array, a file mapped into memory, a scipy sparse matrix or a Dask array. For
     the last three, and for more than 10,000 rows: "Big data: passes, chunks, zeros and streams",

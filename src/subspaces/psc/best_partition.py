@@ -10,7 +10,7 @@ from subspaces._types import Array, Labels
 from subspaces.core.array import to_host
 from subspaces.core.loop import Clustering
 from subspaces.core.problem import Problem
-from subspaces.core.search import Plan, search, story, sweep
+from subspaces.core.search import RESTLESS, Plan, search, story, sweep
 from subspaces.core.which_run import AGREEING, Run, Start, best_run
 from subspaces.data.in_view import RowsInView
 from subspaces.messages import (
@@ -30,9 +30,6 @@ from subspaces.starts import landmarks, registry
 
 # What n_init="auto" stands for; sparse loadings have more local optima.
 DEFAULT_STARTS, DEFAULT_SPARSE_STARTS = 12, 20
-# The share of samples that may move to and fro for ever without a warning: those that sit between
-# two clusters.
-RESTLESS = 0.01
 
 
 def best_partition(

@@ -17,6 +17,7 @@ from subspaces.selection import Selection
 STOPS = {
     "converged": "The best start converged: no label changed any more.",
     "cycle": "The labels of the best start kept changing in a circle, so we kept the best ones.",
+    "restless": "The best start ended with at most 1 % of the labels still changing.",
     "overshot": "The best start got worse at the end, so we kept its best earlier labels.",
     "refined": "A mixture model refined the labels of the best start.",
     "max_iter": "The best start was stopped before it converged.",
