@@ -78,28 +78,34 @@ class PSC(WeightedClusterer):
         X are centred, the origin means nothing, and the clusters have centres. Not supported with
         ``n_variables``.
     criterion : str, default "auto"
-        What a sample is scored by under a cluster. "distance": the exact leave-one-out error, plus
-        its squared scores along axes that are hardly stronger than the noise; a sweep costs the
-        cube of a cluster's size where no axes stand out of it. With unequal dimensions it is worse
-        than "likelihood", and a warning says so. "loo": the exact leave-one-out error alone. Of
-        more than 10,000 rows, sparse matrices and Dask arrays the error is left out to first order,
-        and "hat" is used in place of "loo". "likelihood": the leave-one-out predictive density,
-        with one noise variance for all clusters. "influence": the predictive influence of the
-        paper. "hat": a cheap approximation of "loo". "loo_projection": the residual from loadings
-        that the sample had no part in. "residual": no leaving out, K-subspaces. "auto" is
-        "distance" for equal dimensions, and "likelihood" for unequal ones or when a dimension
-        equals the rank of the data; asked for by its name, that one gives the same model. With any
-        other, and for dimension 0, all starts are swept and the lowest objective wins. With
-        ``n_variables``, "auto" is the influence on the union of the clusters' variables, and only
-        "residual" and "loo_projection" can be asked for instead.
+        What a sample is scored by under a cluster ("Choose a criterion",
+        https://subspaces.readthedocs.io):
+
+        - "auto": "distance" for equal dimensions, and "likelihood" for unequal ones or if a
+          dimension equals the rank of the data. If ``n_variables`` is set, it is the influence on
+          the union of the clusters' variables.
+        - "distance": the exact leave-one-out error, plus the squared scores along axes that are
+          hardly stronger than the noise.
+        - "likelihood": the leave-one-out predictive density, with one noise variance for all
+          clusters.
+        - "loo": the exact leave-one-out error alone. For more than 10,000 rows, sparse matrices
+          and Dask arrays, "hat" takes its place.
+        - "hat": a cheap approximation of "loo".
+        - "influence": the predictive influence of the paper.
+        - "loo_projection": the residual from loadings that the sample had no part in.
+        - "residual": nothing is left out, K-subspaces.
+
+        If ``n_variables`` is set, only "residual" and "loo_projection" can be asked for instead.
+        If the criterion is not that of "auto", or the dimension is 0, all starts are swept and the
+        lowest objective wins.
     penalty : {"l1", "nonnegative"}, default "l1"
         Kind of sparse loadings: of either sign, or none below zero.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
-        First partitions. "portfolio": several kinds, chosen by the number of samples, the rank and
-        the dimensions; of more than 2000 samples a sample is searched and the best partition
-        extended to all ("Where the search starts, and which start wins",
-        https://subspaces.readthedocs.io). "k-means++" is the best of the quick ones. A callable is
-        called as ``init(X, n_clusters, random_state=...)`` and returns labels.
+        First partitions ("Where the search starts, and which start wins",
+        https://subspaces.readthedocs.io). "portfolio" makes several kinds, chosen by the number of
+        samples, the rank and the dimensions. If there are more than 2000 samples, a part is
+        searched and the best partition extended to all. "k-means++" is the best of the quick ones.
+        A callable is called as ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
         Number of starts. "auto": of the portfolio at most 12, and no more once three of them, of
         two kinds at least, have ended in the best partition so far; otherwise 12, on a device 1,
