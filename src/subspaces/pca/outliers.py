@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from subspaces._types import Array, Axes, Data, Indices, Mask
-from subspaces.core.leave_one_out import centred, exact_errors
-from subspaces.core.secular import downdate, refit_factor
+from subspaces.core.leave_one_out import centred, left_out
+from subspaces.core.secular import refit_factor
 from subspaces.data.validation import as_table_to_fit, check_squares, row_names
 from subspaces.messages import (
     FILL,
@@ -529,8 +529,8 @@ def _measured(
     fitted = rows[inside]
     centre, basis = centre_of(fitted, center), axes.basis[:, :r]
     energies, errors = np.zeros((n, r)), np.zeros(n)
-    energies[inside] = downdate(axes.coordinates, axes.eigenvalues, r, center).energies
-    errors[inside] = exact_errors(fitted, r, axes, affine=center)
+    without = left_out(fitted, r, axes, affine=center)
+    energies[inside], errors[inside] = without.energies, without.squared_error
     away = rows[~inside] - centre
     scores = away @ basis
     energies[~inside, : basis.shape[1]] = scores**2
