@@ -37,7 +37,9 @@ def as_file(X, folder):
 
 
 def as_tensor(X):
-    return pytest.importorskip("torch").asarray(X)
+    """A tensor on the GPU if there is one, else in main memory."""
+    torch = pytest.importorskip("torch")
+    return torch.asarray(X, device="cuda" if torch.cuda.is_available() else "cpu")
 
 
 @pytest.fixture(params=["csr", "dask", "file", "tensor"])
@@ -51,6 +53,7 @@ def given(request, tmp_path):
 
 
 def on_host(values):
+    values = values.cpu() if hasattr(values, "cpu") else values
     return np.asarray(values.compute() if hasattr(values, "compute") else values)
 
 

@@ -1,4 +1,4 @@
-"""The numbers of MATLAB's ``princomp`` that statsmodels tests its own PCA against."""
+"""Published numbers of a PCA: MATLAB's ``princomp``, and the example of Wold et al. (1987)."""
 
 import numpy as np
 from numpy.testing import assert_allclose
@@ -59,3 +59,25 @@ def test_variances_loadings_and_scores():
     assert_allclose(model.explained_variance_, VARIANCES, rtol=1e-10)
     assert_allclose(model.components_.T * signs, LOADINGS, atol=1e-12)
     assert_allclose(model.transform(X)[:3] * signs, FIRST_SCORES, atol=1e-12)
+
+
+# Wold, Esbensen and Geladi, "Principal component analysis", Chemometrics and Intelligent Laboratory
+# Systems 2 (1987) 37-52, pages 40 to 43, which process-improve tests its own PCA against.
+WOLD = np.array([[3.0, 4, 2, 2], [4, 3, 4, 3], [5, 5, 6, 4]])
+
+
+def test_the_example_of_wold_esbensen_and_geladi():
+    model = PCA(2, scale=True).fit(WOLD)
+    assert_allclose(model.mean_, [4, 4, 4, 3], rtol=1e-12)
+    assert_allclose(model.scale_, [1, 1, 2, 1], rtol=1e-12)
+    loadings = [[0.5410, 0.3493, 0.5410, 0.5410], [-0.2017, 0.9370, -0.2017, -0.2017]]
+    assert_allclose(model.components_, loadings, atol=1e-4)
+    scores = [[-1.6229, 0.6051], [-0.3493, -0.9370], [1.9723, 0.3319]]
+    assert_allclose(model.transform(WOLD), scores, atol=1e-4)
+    assert_allclose(model.explained_variance_ratio_, [0.831, 0.169], atol=5e-4)
+    new = model.transform([[3, 4, 3, 4], [1, 2, 3, 4]])
+    # The first of the four is cited as -0.2075, but the loadings above give -0.2705.
+    assert_allclose(new.ravel()[1:], [0.1009, -2.0511, -1.3698], atol=1e-4)
+    first = PCA(1, scale=True).fit(WOLD)
+    left = (WOLD - first.inverse_transform(first.transform(WOLD))) / first.scale_
+    assert_allclose(np.sum(left**2, axis=0), [0.0551, 1.189, 0.0551, 0.0551], atol=1e-3)
