@@ -344,7 +344,8 @@ def pca_outliers(
         The chance that a table without outliers has a sample beyond the limits.
     robust : bool, default False
         Whether the axes are those of the samples that belong. Otherwise they are those of all
-        samples, and many outliers of one kind hide each other: then there is a warning.
+        samples, and many outliers of one kind hide each other: then there is a warning. With fewer
+        than 25 samples the robust axes name somebody in up to a fifth of tables without outliers.
 
     Returns
     -------
