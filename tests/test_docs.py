@@ -102,6 +102,29 @@ def test_the_readme_is_short_and_has_the_figures_of_the_tables():
     assert found.groups() == (*indices["digits"], *indices["wine"])
 
 
+EVIDENCE = ROOT / "docs" / "about" / "evidence.md"
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?")
+
+
+def numbers_in(text):
+    """The numbers of a text, as (value, half a unit of the last digit)."""
+    found = [number.replace(",", "") for number in NUMBER.findall(text)]
+    return [(float(n), 0.501 * 10.0 ** -len(n.partition(".")[2])) for n in found]
+
+
+@pytest.mark.parametrize(
+    "section", EVIDENCE.read_text(encoding="utf-8").split("\n## ")[1:], ids=lambda s: s[:20]
+)
+def test_the_evidence_has_the_numbers_of_its_tables(section):
+    """Each number of a table is in one that the section links, to the digits that it shows."""
+    linked = [EVIDENCE.parent / link for link in LINK.findall(section) if "results" in link]
+    assert linked
+    measured = [v for path in linked for v, _ in numbers_in(path.read_text(encoding="utf-8"))]
+    shown = [n for row in cells(section) for cell in row[1:] for n in numbers_in(cell)]
+    for value, unit in shown:
+        assert min(abs(value - each) for each in measured) <= unit, value
+
+
 GUIDES = [ROOT / "docs" / "quickstart.md"]
 GUIDES += sorted((ROOT / "docs" / "guide").glob("*.md"))
 
