@@ -34,7 +34,7 @@ for name, p in zip(birds.index[outside], model.p_values_[outside], strict=True):
     print(name, "mistake" if name in [*swapped, *light] else "not changed", f"p = {p:.1g}")
 
 # %%
-# Without it, the mistakes spoil the clusters of all other birds.
+# Otherwise the mistakes spoil the clusters of all other birds.
 plain = PSC(3, n_components=1, affine=True, random_state=0).fit(X)
 for name, labels in (("with outliers", model.labels_), ("without", plain.labels_)):
     print(name, f"{matched_accuracy(species, labels):.2f} of the birds are with their species")
