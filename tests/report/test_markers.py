@@ -34,7 +34,7 @@ def test_markers_are_shown_where_they_are_given(fitted):
     assert str(found.verdict) in words
     for head in ("AUC", "FDR", "Split FDR", "Inside", "Outside"):
         assert f">{head}</button>" in page
-    assert "The 50 largest effects of each cluster (240 rows in all)." in words
+    assert "The 50 largest effects of each cluster, out of 240 in all." in words
 
 
 def test_each_cluster_has_its_markers_named_by_direction(fitted):

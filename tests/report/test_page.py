@@ -303,7 +303,7 @@ def test_results_come_first_and_the_search_is_folded_away_at_the_end(union):
     way = section(page, "way")
     assert "<details><summary><h2" in way
     assert "<details open" not in page
-    for word in ("Starts", "n_init", "The fit took", "reached the best one"):
+    for word in ("Starts", "n_init", "The fit took", "reached the best result"):
         assert word in way
         assert word not in page.split('<section id="way"')[0]
     assert "seconds" not in section(page, "summary")

@@ -321,7 +321,7 @@ def test_many_samples_are_thinned_and_the_page_says_so():
     page = render_pca(X)
     assert len(page.encode()) < 10 * MEGABYTE
     assert "The plot shows 4,000 of 6,000 samples" in section(page, "scores")
-    assert "of 6,000 samples, those that belong least" in section(page, "outliers")
+    assert "of 6,000 samples: the most unusual" in section(page, "outliers")
     drawn = figures_of(page)["pair-1-2"]["data"]
     assert len(numbers(drawn[0]["x"])) == 4000
     texts = [text for trace in figures_of(page)["limits"]["data"] for text in trace["text"]]

@@ -299,9 +299,7 @@ def _samples(model: Any, X: Data) -> tuple[Array, Array]:
     matrices = [matrix[~model.fit_.outside(matrix)] for matrix in matrices]
     whole = np.mean(~np.isnan(matrices[0]).any(axis=1))
     if whole < MOSTLY_COMPLETE:
-        fact = (
-            "Only {whole:%} of the samples have all their values, and the test needs such samples."
-        )
+        fact = "Only {whole:%} of the samples have all their values, which is too few for the test."
         raise ParameterError("X", fact, FEWER_MISSING, whole=float(whole))
     rows, first = (rows_to_look_at(each)[1] for each in (matrices[0], matrices[-1]))
     return rows, first - first.mean(axis=0)
@@ -402,7 +400,7 @@ def verdict_on(
         fact = f"The clusters look like chance: a fit does as well in {shown}."
         return Verdict("chance", fact, figures, (FEWER_CLUSTERS,), grade=Grade.NO)
     if p_value > LEVEL:
-        fact = f"The clusters may be chance: a fit does as well in {shown}."
+        fact = f"The clusters may be due to chance: a fit does as well in {shown}."
         return Verdict("perhaps_chance", fact, figures, grade=Grade.DOUBTFUL)
     if depend:
         fact = (

@@ -382,7 +382,10 @@ def _verdict(worth: str, one_group: float, rates: Array | None, *, failed: bool)
     test, if there was one; failed: whether it could not be made.
     """
     if failed:
-        fact = f"{worth} The split-half test needs a table without missing values."
+        fact = (
+            f"{worth} The split-half test corrects for that, but needs a table without missing "
+            "values."
+        )
         return Verdict("no_halves", fact, grade=Grade.DOUBTFUL)
     if rates is None:
         return Verdict("optimistic", worth, grade=Grade.DOUBTFUL)
@@ -506,7 +509,7 @@ def _warn_of_few_directions(model: SubspaceClusterer) -> None:
         doubt(
             TrustWarning,
             "projected",
-            "The table was projected to a few axes, so tests of single variables mislead.",
+            "The table was projected to a few axes, so tests of single variables are misleading.",
             Advice("pass the values from before the projection"),
             Advice("call the recipe's own markers", command=""),
         )

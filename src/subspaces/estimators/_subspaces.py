@@ -80,7 +80,7 @@ def warn_of_full_rank(model: SubspaceClusterer, largest: int, rank: int) -> None
             ChoiceWarning,
             "full_rank",
             "<n_components={n_components}> equals the rank of the table, so predict puts all "
-            "new samples into that cluster.",
+            "new samples into a cluster of that dimension.",
             SMALLER_DIMENSION,
             n_components=largest,
         )

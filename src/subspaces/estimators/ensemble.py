@@ -186,8 +186,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
             doubt(
                 NotConvergedWarning,
                 "filled_up",
-                "The method found {missing:#cluster} too few for <n_clusters={n_clusters}>, so it "
-                "made the rest around random samples.",
+                "The method found {missing:#cluster} fewer than <n_clusters={n_clusters}>, so it "
+                "built the rest around random samples.",
                 FEWER_CLUSTERS,
                 Advice("increase <n_runs>", "n_runs", command=""),
                 missing=missing,

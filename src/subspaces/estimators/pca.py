@@ -550,7 +550,9 @@ def _weights(sample_weight: ArrayLike, X: Data) -> Array:
     checked = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     weights: Array = to_host(checked)
     if weights.sum() <= 1.0:
-        fact = "The <sample_weight> sum to {value:g}, but a weight says how often a sample counts."
+        fact = (
+            "The weights in <sample_weight> add up to {value:g}, so they count at most one sample."
+        )
         more = Advice("scale them to a sum above 1")
         raise ParameterError("sample_weight", fact, more, value=float(weights.sum()))
     return weights

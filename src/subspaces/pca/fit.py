@@ -414,7 +414,7 @@ def _warn_of_count(table: VaryingTable, found: Components, axes: PrincipalAxes) 
     if found.noise == "unknown":
         n, q = table.shape
         few = "{n:#sample} and {q:#variable that varies|variables that vary} are too few to tell"
-        fact = f"{few} a component from noise, so one is kept."
+        fact = f"{few} a component from noise, so the PCA keeps one."
         doubt(DataWarning, "too_small", fact, use("n_components", 1), n=n, q=q)
     if found.count == 0:
         one = [use("n_components", 1)] if axes.rank else []

@@ -184,11 +184,12 @@ def doubts_about_components(
     if len(alone):
         several = "Components {components} each depend on a single sample: {samples:'}."
         single = "Component {components} depends on a single sample: {samples:'}."
+        it, them = ("it", "it") if len(alone) == 1 else ("these samples", "them")
         doubts.append(
             TrustWarning(
                 "rests_on_one",
                 single if len(alone) == 1 else several,
-                Advice("check it, and repeat the PCA without it"),
+                Advice(f"check {it}, and repeat the PCA without {them}"),
                 components=(alone + 1).tolist(),
                 samples=[str(names[i]) for i in found.rests_on[alone]],
             )
@@ -206,7 +207,8 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
         ) * bool(predictive)
     if found.noise == "heavy":
         return (
-            " Some values are extreme, so a component must also stand out without its main sample."
+            " Some values are extreme, so a component must also stand out without the sample it "
+            "depends on most."
         )
     if found.noise == "unequal_samples":
         return " Some samples are noisier than others, so we divided each sample by its own noise."

@@ -292,8 +292,8 @@ def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict
     several = "{chosen} clusters"
     if against is not None and not against.is_clear:
         fact = (
-            "The {chosen} clusters may be one group: one with long tails or a bend fits just as "
-            "well."
+            "One group with long tails or a bend fits as well as the {chosen} clusters, so they "
+            "may be one group."
         )
         return Verdict("as_one_group", fact, figures, grade=Grade.DOUBTFUL)
     if near:

@@ -193,7 +193,7 @@ def warn_of_infinite_objective() -> None:
     doubt(
         NotConvergedWarning,
         "infinite",
-        "A sample alone defines an axis of its cluster, so the objective is infinite.",
+        "One sample defines an axis of its cluster by itself, so the objective is infinite.",
         FEWER_CLUSTERS,
         SMALLER_DIMENSION,
     )

@@ -148,8 +148,8 @@ STARTS: dict[str, NamedStart | Portfolio] = {
         ),
         NamedStart(
             "k-means++",
-            "Picks samples that lie far from the subspaces so far, and fits one to the neighbours "
-            "of each.",
+            "Picks each next sample far from the subspaces found so far, and fits a subspace to "
+            "its neighbours.",
             on_landmarks(sampled_subspaces.kmeans_parallel_subspaces),
             device.kmeans_parallel_subspaces,
         ),

@@ -327,8 +327,8 @@ class ValuesOrPreset(Values):
     kind: Annotated[
         str | None,
         setting(
-            "What kind of values a --preset gets: intensities, log, ratios, shares or counts. "
-            "Default: it looks at them.",
+            "Kind of values for a --preset: intensities, log, ratios, shares or counts. Default: "
+            "guessed from the values.",
             "NAME",
             panel=PREPARE,
         ),

@@ -99,8 +99,8 @@ def fit(
         bool,
         flag(
             "--stability/--no-stability",
-            "Check whether halves of the samples give the same clusters: 10 splits, or at "
-            "least 3 within 30 seconds.",
+            "Check whether halves of the samples give the same clusters. Makes 10 splits, or as "
+            "few as 3 if that takes more than 30 seconds.",
             panel=options.OUTPUT,
         ),
     ] = True,

@@ -47,7 +47,7 @@ def select(
     preset: Annotated[
         str | None,
         setting(
-            "Prepare the values like subspaces fit, and choose the number by how well halves of "
+            "Prepare the values as subspaces fit does, and choose the number by how well halves of "
             "the samples agree.",
             "expression|cells",
         ),

@@ -131,7 +131,7 @@ def _chance(draft: Draft, apart: Contrast, beyond: Indices) -> str:
     explained = " The pale bars can be due to chance."
     if split and len(apart.beyond_chance) and not len(beyond):
         tested = " The larger ones do not pass the split-half test (see Markers)."
-        explained = " Splitting a single group can also give the pale bars."
+        explained = " The pale bars can also come from splitting a single group."
     pale = len(beyond) < min(len(apart.order), _figures.STRONGEST)
     return (
         f"{many} beyond chance. Among {total} variables, chance alone gives up to "

@@ -57,6 +57,6 @@ def note_on_thinning(found: Findings) -> str:
     if shown == sum(len(c.members) for c in found.clusters):
         return ""
     return (
-        f" The plot shows {shown:,} of {len(found.labels):,} samples, chosen at random, and "
-        "always the most influential and the least clear ones."
+        f" The plot shows {shown:,} of {len(found.labels):,} samples: the most influential "
+        "ones, the least clear ones and a random choice of the rest."
     )

@@ -47,8 +47,8 @@ UNUSED = {
     Kind.TEXT: "free text",
     Kind.IDENTIFIER: "names or numbers of samples",
     Kind.DATE: "dates",
-    Kind.CONSTANT: "one value only",
-    Kind.EMPTY: "no value",
+    Kind.CONSTANT: "constant columns",
+    Kind.EMPTY: "empty columns",
 }
 
 
@@ -235,15 +235,15 @@ def _done(draft: FrameDraft) -> list[str]:
     if categories:
         said.append(
             f"Categories ({listed(categories, NAMED)}) became columns of yes and no, scaled by "
-            "how frequent each level is. Clusters are looked for among the numbers alone."
+            "how frequent each level is. Only the numbers were used to find clusters."
         )
-    for kind, why in UNUSED.items():
+    for kind, what in UNUSED.items():
         names = draft.of(kind)
         if names:
-            said.append(f"Left out, as {why}: {listed(names, NAMED)}.")
+            said.append(f"Left out {what}: {listed(names, NAMED)}.")
     gone = len(draft.names) - int(draft.used.sum())
     if draft.pca is not None and gone:
-        said.append(f"Left out, as they have no numbers: {count(gone, 'sample')}.")
+        said.append(f"Left out {count(gone, 'sample')} without numbers.")
     return said or ["The table has no columns."]
 
 
@@ -325,7 +325,7 @@ def clusters(draft: FrameDraft) -> str | None:
             )
     told.sort(key=lambda each: -each[0])
     rows = [[_name(c), *map(number, means)] for _, c, means in told[:TELLING]]
-    caption = "Mean of each cluster, of the numbers that differ most between clusters."
+    caption = "Mean of each cluster for the numbers that differ most between clusters."
     tables = simple(caption, heads, rows)
     shared = [
         [_name(c), *(_most(c, draft.used, m) for m in members.values())]

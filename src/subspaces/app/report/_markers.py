@@ -85,7 +85,7 @@ def _table(found: Markers) -> str:
             rows.append((own["variable"][i], str(k), [cluster_cell(k), *cells]))
     heads = ["Variable", "Cluster", *(head for head, _ in shown.values())]
     caption = (
-        f"The {each} largest effects of each cluster ({len(found.columns['rank']):,} rows in all)."
+        f"The {each} largest effects of each cluster, out of {len(found.columns['rank']):,} in all."
     )
     return lookup("variable", caption, heads, rows, by_cluster(clusters))
 
@@ -109,7 +109,7 @@ def _columns(found: Markers) -> str:
         )
     if _is_known(found, "fdr_split"):
         words += (
-            " Split FDR is the rate if the clusters are found without this half of the "
+            " Split FDR tests a variable on clusters that were found without its half of the "
             f"variables. It is never below {found.one_group:.2g}, the p-value of a single group."
         )
     return words

@@ -49,7 +49,7 @@ def _sure(draft: Draft) -> str:
         f"{named(found.sample_names, [i])} ({100 * own[i]:.0f} %)" for i in order[:NAMED]
     )
     thin = note_on_thinning(found)
-    caption = f"Probability of each sample's cluster, the sample left out of it.{thin}"
+    caption = f"Probability of each sample's cluster, computed without the sample.{thin}"
     label = "Probability of the label of each sample, cluster by cluster"
     figure = draft.figure("probabilities", _figures.probabilities(found), label, caption)
     return (
@@ -110,8 +110,8 @@ def _influential(draft: Draft) -> str:
     )
     if alone:
         caption += (
-            f" {count(alone, 'sample')} alone along an axis, so the influence is infinite and "
-            "not drawn."
+            f" {count(alone, 'sample')} {'is' if alone == 1 else 'are'} alone along an axis, so "
+            f"{'its' if alone == 1 else 'their'} influence is infinite and not drawn."
         )
     label = "Influence of each sample on its cluster"
     figure = draft.figure("influence", _figures.influence(found), label, caption)

@@ -210,7 +210,7 @@ def _starts_in_words(model: SubspaceClusterer) -> str:
             "better one."
         )
     ended = count(len(values), "start")
-    return f"<p>{same} of {ended} that finished reached the best one.{hint}</p>"
+    return f"<p>{same} of {ended} that finished reached the best result.{hint}</p>"
 
 
 def _shortened(value: Any) -> str:

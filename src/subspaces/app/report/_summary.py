@@ -97,8 +97,8 @@ def missing(draft: Draft) -> str | None:
     """Return the HTML of "What is missing"; None if nothing is, or X was not given."""
     found = draft.found
     done = (
-        "Missing values were skipped, not filled in. "
-        'Leave-one-out errors are therefore approximate ("hat").'
+        "Missing values were skipped, not filled in. Leave-one-out errors are therefore "
+        "approximate."
     )
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
 

@@ -102,8 +102,9 @@ def _table_of_axes(found: PCAFindings) -> str:
     ]
     heads = heads if held else [head for head in heads if head != "Together"]
     caption = (
-        "All directions we compared with noise, which reaches a strength of 1. The last columns "
-        "show which sample a direction depends on most, and its strength without that sample."
+        "All directions that we compared with noise. Noise alone reaches a strength of 1. The last "
+        "columns show which sample a direction depends on most, and its strength without that "
+        "sample."
     )
     return _tables.simple(caption, heads, rows)
 

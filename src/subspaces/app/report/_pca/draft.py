@@ -26,6 +26,6 @@ def note_on_thinning(found: PCAFindings) -> str:
     if shown == len(found.scores):
         return ""
     return (
-        f" The plot shows {shown:,} of {len(found.scores):,} samples, chosen at random, and "
-        "always the most influential ones and those that belong least."
+        f" The plot shows {shown:,} of {len(found.scores):,} samples: the most unusual "
+        "ones, the most influential ones and a random choice of the rest."
     )

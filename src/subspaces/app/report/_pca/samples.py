@@ -76,8 +76,8 @@ def drivers(draft: PCADraft) -> str:
     )
     if alone:
         caption += (
-            f" {count(alone, 'sample')} alone along a component, so the influence is infinite "
-            "and not drawn."
+            f" {count(alone, 'sample')} {'is' if alone == 1 else 'are'} alone along a component, "
+            f"so {'its' if alone == 1 else 'their'} influence is infinite and not drawn."
         )
     label = "Influence of each sample against its leverage"
     figure = draft.figure("influence", sample_figures.drivers(found), label, caption)
@@ -121,12 +121,12 @@ def _table_of_samples(found: PCAFindings) -> str:
         (found.sample_names[i], groups[i], [cell(i) for cell in columns.values()]) for i in shown
     )
     n = len(found.scores)
-    caption = "The table begins with the samples that belong least."
+    caption = "The table begins with the most unusual samples."
     if len(shown) < n:
         caption = (
-            f"The table has {len(shown):,} of {n:,} samples, those that belong least and the most "
+            f"The table has {len(shown):,} of {n:,} samples: the most unusual and the most "
+            "influential."
         )
-        caption += "influential."
     caption += " Far out is the distance within the components (T2)." if found.n_shown else ""
     caption += (
         f" Off is the squared distance from {'them' if found.n_shown else 'the mean'} (Q). Chance "
