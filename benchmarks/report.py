@@ -26,7 +26,7 @@ from subspaces.diagnostics import stability
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "report.png"
 OPENINGS = 5
 # Width of the picture: that of the page, and a margin.
-WIDE = 1000
+WIDE = 1240
 
 
 def expression(n_variables=1000):
@@ -86,15 +86,16 @@ def processor_times(session):
 
 
 def photograph(browser, path):
-    """The page down to the end of its first cluster, in 256 colours."""
+    """The page down to the end of the heat map, in 256 colours."""
     page = browser.new_page(viewport={"width": WIDE, "height": 1000}, color_scheme="light")
     page.goto(path.as_uri())
-    page.locator("#loadings-0").scroll_into_view_if_needed()
-    page.locator("#loadings-0 .main-svg").first.wait_for()
+    for name in ("overview", "heat-map"):
+        page.locator(f"#{name}").scroll_into_view_if_needed()
+        page.locator(f"#{name} .main-svg").first.wait_for()
     page.wait_for_timeout(1000)
     page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
-    card = page.locator(".card").first.bounding_box()
-    clip = {"x": 0, "y": 0, "width": WIDE, "height": card["y"] + card["height"] + 12}
+    last = page.locator("#heat").bounding_box()
+    clip = {"x": 0, "y": 0, "width": WIDE, "height": last["y"] + last["height"] + 12}
     picture = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip)))
     picture.convert("RGB").quantize(256).save(PICTURE, optimize=True)
     page.close()

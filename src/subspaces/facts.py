@@ -20,7 +20,7 @@ from subspaces.core.partition import Partition
 from subspaces.data.validation import as_matrix
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import nearest_clusters, own_coordinates, own_distances
-from subspaces.messages import Message, note
+from subspaces.messages import Message, Verdict, note
 from subspaces.preparation import Preparation, attach_preparation
 from subspaces.psc.probabilities import probabilities_of
 from subspaces.runtime.threads import cached_property
@@ -242,7 +242,7 @@ def with_facts(
     sample_names: NDArray[Any] | None = None,
     selection: dict[str, Any] | None = None,
     messages: Sequence[str | Message] | None = None,
-    verdicts: Sequence[str] | None = None,
+    verdicts: Sequence[str | Verdict] | None = None,
 ) -> Model:
     """Return a copy of a fitted model that knows more. The model stays as it is.
 
@@ -259,8 +259,8 @@ def with_facts(
         Names that the model was not given with its samples.
     selection : dict, optional
         How the number of clusters was chosen, for ``selection_``.
-    messages, verdicts : sequence of str (of messages also of `messages.Message`), optional
-        For ``record_``: all warnings, and the sentences on how far to trust the clusters.
+    messages, verdicts : sequence of str, `messages.Message` or `messages.Verdict`, optional
+        For ``record_``: all warnings, and how far to trust the clusters.
 
     Returns
     -------

@@ -62,7 +62,7 @@ def test_a_table_with_gaps_is_clustered_and_says_what_is_missing(run, gaps, tmp_
     assert np.std((filled - UNION.data)[HOLES]) < 0.35 * np.std(UNION.data[HOLES])
     page = (tmp_path / "r" / "report.html").read_text()
     assert "What is missing" in page
-    assert "Values missing" in page
+    assert "of the values are missing" in page
 
 
 def test_everything_is_chosen_with_gaps_too(run, gaps, tmp_path):

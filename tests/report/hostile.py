@@ -44,4 +44,5 @@ def hostile_fit():
     return X, model, {
         "title": TITLE, "classes": classes, "stability": sure, "selection": chosen,
         "markers": model.markers(X),
+        "metadata": {IMAGE: classes, "age": np.linspace(20, 80, len(X))},
     }  # fmt: skip

@@ -1,6 +1,7 @@
 """The page as a reader meets it: opened from a file, in a real browser, on a phone and a desk."""
 
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
@@ -12,12 +13,14 @@ from tests.report.hostile import NAMES, SCRIPT, TITLE, VARIABLES, hostile_fit
 
 SECTIONS = {
     "summary": "In short",
-    "warnings": "Warnings",
+    "heat": "What tells the clusters apart",
     "clusters": "The clusters",
     "agreement": "Known classes",
     "choice": "What was chosen",
     "samples": "The samples",
+    "markers": "Markers",
     "variables": "The variables",
+    "repeat": "How to repeat this",
     "way": "How the search went",
 }
 
@@ -87,13 +90,71 @@ def test_every_section_is_seen_and_every_figure_drawn(page):
     assert page.locator("h1").inner_text() == page.title() == TITLE
 
 
-def test_text_tables_and_figures_have_one_width(page):
-    drawn(page, "between")
-    places = ("#summary > p", "#clusters > .scroll", "#clusters > p", "#between")
+def test_tables_and_figures_have_one_width_and_lines_of_text_can_be_read(page):
+    drawn(page, "heat-map")
+    places = ("#heat figure", "#samples .scroll", "#clusters .cards")
     widths = [page.locator(place).first.bounding_box()["width"] for place in places]
     assert max(widths) - min(widths) < 1
-    letter = "parseFloat(getComputedStyle(document.body).fontSize) / 2"
-    assert max(widths) / page.evaluate(letter) < 110
+    letter = page.evaluate("parseFloat(getComputedStyle(document.body).fontSize) / 2")
+    for text in page.locator("section > p:visible, .card p:visible").all():
+        assert text.bounding_box()["width"] / letter < 113
+
+
+def told(page, place, index):
+    """What the pointer is told at a mark of a figure."""
+    place.locator(".scatterlayer .trace").first.locator(".point").nth(index).hover(force=True)
+    said = place.locator(".hoverlayer .hovertext").first
+    said.wait_for()
+    return said.text_content()
+
+
+def test_the_picture_of_all_samples_tells_names_and_changes_its_colours(page):
+    place = drawn(page, "overview")
+    names = "place => place.data.map((trace) => trace.name)"
+    rows = page.evaluate("figures.overview.layout.meta.drawn")
+    groups = place.evaluate(names)
+    assert groups[:2] == ["cluster 0", "cluster 1"]
+    first = place.evaluate("place => place.data[0].text[0]")
+    assert "Probability: " in first
+    said = told(page, place, 0)
+    assert said.startswith(unescape(first.partition("</b>")[0].removeprefix("<b>")))
+    assert "Class: " in said
+    choice = page.locator("[data-cloud] select")
+    choice.select_option(label="Class")
+    assert place.evaluate(names)[:2] == ["'second\"", "&lt;i&gt;first&lt;/i&gt;"]
+    choice.select_option(label="age")
+    assert place.evaluate("place => place.data[0].marker.color.length") == len(rows)
+    choice.select_option(label="Cluster")
+    assert place.evaluate(names) == groups
+
+
+def test_a_sample_is_found_in_the_picture(page):
+    place, search = drawn(page, "overview"), page.locator("[data-cloud] input")
+    search.fill("ALERT(1)")
+    said = page.locator("[data-cloud] [role=status]")
+    assert said.inner_text() == "1 sample found"
+    found = place.evaluate("place => place.data.at(-1).text")
+    assert found == [SCRIPT.replace("<", "&lt;").replace(">", "&gt;")]
+    assert place.evaluate("place => place.data[0].marker.opacity") == 0.2
+    search.fill("nobody")
+    assert said.inner_text() == "0 samples found"
+    search.fill("")
+    assert said.inner_text() == ""
+    assert place.evaluate("place => place.data[0].marker.opacity") == 0.85
+
+
+def test_the_heat_map_tells_samples_and_variables(page):
+    place = drawn(page, "heat-map")
+    box = place.locator(".nsewdrag").first.bounding_box()
+    page.mouse.move(box["x"] + 3, box["y"] + box["height"] - 5)
+    said = place.locator(".hoverlayer .hovertext").first
+    said.wait_for()
+    assert " SD" in said.text_content()
+
+
+def test_what_stands_in_short_leads_to_where_it_is_shown(page):
+    for link in page.locator("#summary a").all():
+        assert page.locator(link.get_attribute("href")).count() == 1
 
 
 def test_figures_keep_to_their_places_and_leave_room_for_bars(page):
@@ -117,7 +178,7 @@ def test_names_from_the_data_are_text_and_nothing_else(page):
 
 
 def test_pointing_at_a_sample_tells_its_name(page):
-    label = page.locator("tr", has_text=SCRIPT).locator("td").nth(1).inner_text()
+    label = page.locator("#samples tr", has_text=SCRIPT).locator("td").first.inner_text()
     place = drawn(page, f"own-{label}")
     index = place.evaluate(
         "(figure) => figure.data[0].text.findIndex((t) => t.includes('alert(1)'))"
@@ -152,8 +213,8 @@ def test_variables_are_searched_sorted_and_copied(page):
 
 
 def test_light_and_dark_repaint_page_and_figures(page):
-    drawn(page, "between")
-    looks = "[getComputedStyle(document.body).backgroundColor, between.layout.font.color]"
+    drawn(page, "overview")
+    looks = "[getComputedStyle(document.body).backgroundColor, overview.layout.font.color]"
     light = page.evaluate(looks)
     page.locator("#theme").click()
     dark = page.evaluate(looks)
@@ -239,9 +300,9 @@ def test_options_and_percentages_stay_on_one_line(browser, tmp_path):
     path = model.report(X, tmp_path / "report.html")
     with browser.new_page(viewport={"width": 390, "height": 900}) as page:
         page.goto(path.as_uri())
-        kept = page.locator("#warnings .whole")
+        kept = page.locator("#summary .points").first.locator("li:last-child .whole")
         assert kept.all_text_contents() == ["50 %", "--drop-missing"] * 6
         # A piece that breaks has several rectangles.
         rows = kept.evaluate_all("parts => parts.map(part => part.getClientRects().length)")
         assert set(rows) == {1}
-        assert text.strip() in page.locator("#warnings li").text_content()
+        assert text.strip() in page.locator("#summary .points").first.text_content()

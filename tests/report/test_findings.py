@@ -26,7 +26,6 @@ def test_the_nearest_other_cluster_off_the_diagonal():
     np.testing.assert_allclose(seen.other, [2, 6, 0.5])
     np.testing.assert_array_equal(seen.rival, [2, 2, 2])
     np.testing.assert_allclose(seen.closeness, [0.5, 0.5, 1.0])
-    np.testing.assert_array_equal(seen.between, [2])
     likely = rivalry(scores, np.array([0, 1, 1]), likelihoods=True)
     np.testing.assert_allclose(likely.closeness, [np.exp(-1), np.exp(-3), 1.0])
 

@@ -1,9 +1,13 @@
+import hashlib
 import re
 import sys
 import warnings
 from dataclasses import replace
+from html import unescape
+from importlib.metadata import version
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans
@@ -12,11 +16,11 @@ from subspaces.app.report._tables import percent_cell
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import means_or_directions, stability
 from subspaces.estimators._record import Record
-from subspaces.messages import note
+from subspaces.messages import Grade, Message, Verdict, literal, worded
 from tests.estimators.checks import CLUSTERERS
 from tests.plain import generic
 from tests.report.hostile import SCRIPT, hostile_fit
-from tests.report.outline import Outline, figures_of, numbers, section, sections_of
+from tests.report.outline import Outline, figures_of, section, sections_of
 from tests.warned import refuses
 
 MEGABYTE = 1_000_000
@@ -46,6 +50,7 @@ def test_hostile_names_leave_the_page_whole(hostile):
     assert not any(name.startswith("on") for _, found in outline.tags for name in found)
     assert SCRIPT in " ".join(outline.words)
     assert sections_of(hostile) == [name for name in SECTIONS if name != "missing"]
+    assert 'href="#way"' in hostile
     assert sorted(name for name in figures_of(hostile) if "space" not in name) == sorted(
         found["data-figure"] for _, found in outline.tags if "data-figure" in found
     )
@@ -86,12 +91,12 @@ def test_every_method_has_a_page(union, name):
     for X in (None, union.data):
         page = render(model, X)
         Outline(page)
-        expected = ["summary", "warnings", "clusters", "samples", "variables", "way"]
-        if not model.record_.messages:
-            expected.remove("warnings")
-        assert sections_of(page) == expected
-        assert f"{name} found 2 clusters in 45 samples of 12 variables" in page
-        assert {"own-0", "own-1", "loadings-0", "between"} <= set(figures_of(page))
+        expected = ["summary", "clusters", "samples", "variables", "repeat", "way"]
+        assert sections_of(page) == [*expected[:1], *["heat"] * (X is not None), *expected[1:]]
+        first, second = np.bincount(model.labels_)
+        assert f"2 clusters of {first} and {second} samples." in section(page, "summary")
+        assert section(page, "summary").count(">doubtful</b>") >= len(model.record_.warned)
+        assert {"own-0", "own-1", "loadings-0", "overview"} <= set(figures_of(page))
 
 
 def test_one_sample_tells_nothing_of_a_group(union):
@@ -125,13 +130,14 @@ def test_against_one_other_sample_nothing_is_set_apart(union):
 def test_influence_on_means_is_said_of_means(union):
     model = PSC(2, n_components=0, affine=True, random_state=0).fit(union.data)
     told = section(render(model, union.data), "samples")
-    assert "pulls the mean of its cluster" in told
-    assert "The means depend most on" in told
+    assert "Influence" not in told
     assert "subspace" not in told
     assert np.allclose(model.influence_, model.record_.scores.min(axis=1))
     assert ">Influence</button>" not in told
     flat = PSC(2, n_components=2, random_state=0).fit(union.data)
-    assert ">Influence</button>" in section(render(flat), "samples")
+    told = section(render(flat), "samples")
+    assert ">Influence</button>" in told
+    assert "because the subspaces depend on them most" in told
 
 
 def test_a_tiny_share_is_no_power_of_ten():
@@ -170,14 +176,14 @@ def test_a_method_without_subspaces_says_so(union):
     page = render(SparseKMeans(2, random_state=0).fit(union.data))
     assert "no axes to draw" in section(page, "clusters")
     assert "The chosen bound on the weights" in section(page, "choice")
-    assert "does not measure the influence" in section(page, "samples")
-    assert {"weights", "between", "candidates"} <= set(figures_of(page))
+    assert "Influence" not in section(page, "samples")
+    assert {"weights", "overview", "candidates"} <= set(figures_of(page))
 
 
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"n_clusters": 1, "n_components": 1}, "no sample lies between"),
+        ({"n_clusters": 1, "n_components": 1}, "1 cluster of 45 samples."),
         ({"n_clusters": 2, "n_components": [0, 2], "affine": True}, "no axis to draw"),
         ({"n_clusters": 2, "n_components": [1, 3]}, "In 3-D"),
     ],
@@ -205,25 +211,28 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     page = render(model)
     words = "You left open the number of clusters and their dimensions."
     assert words in section(page, "choice")
-    traces = {each["name"]: each for each in figures_of(page)["candidates"]["data"]}
-    planes = traces["dimension 2, through the origin"]
-    assert planes["x"] == [2, 3]
-    assert min(planes["y"]) == 0.0
-    assert traces["chosen"]["x"] == [len(model.subspaces_)]
-    assert traces["worth a look"]["x"] == [3]
-    answers = section(page, "choice").partition("<ul>")[2]
-    assert answers.startswith("<li><strong>2 clusters: dimension 2, through the origin (chosen)")
+    answers = re.findall(r"<li.*?</li>", section(page, "choice"))
+    assert len(answers) == len(model.selection_["answers"])
+    assert "2 clusters: dimension 2, through the origin (chosen)" in answers[0]
+    assert answers[0].startswith('<li class="chosen">')
+    assert "<svg" not in answers[0]
+    drawn = re.findall(r"<li.*?</li>", section(render(model, union.data), "choice"))
+    assert [each.count("<circle") for each in drawn] == [45] * len(answers)
+    colours = [set(re.findall(r'fill="(#\w+)"', each)) for each in drawn]
+    assert [len(each) for each in colours] == [2, 3]
     fixed = PSC(2, n_components="auto", **settings).fit(union.data)
     assert "You left open their dimensions" in section(render(fixed), "choice")
 
 
-def test_warnings_are_shown_as_they_are(union):
+def test_warnings_stand_among_the_findings(union):
     model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
-    said = ("A <b> cluster kept emptying.", "n_components=2 equals the rank of X.")
-    model.record_ = Record(61.0, tuple(map(note, said)), None, None, None, None)
-    page = section(render(model), "warnings")
-    assert "<li>A &lt;b&gt; cluster kept emptying.</li>" in page
-    assert "<li>n_components=2 equals the rank of X.</li>" in page
+    doubt = Message("swapped", literal("A <b> cluster kept emptying."), kind="DataWarning")
+    model.record_ = Record(
+        61.0, (doubt, Message("batches", "Compare.", kind="note")), None, None, None, None
+    )
+    page = section(render(model), "summary")
+    assert 'doubtful">doubtful</b><span>A &lt;b&gt; cluster kept emptying.</span>' in page
+    assert 'unknown">note</b><span>Compare.</span>' in page
     assert "took 1 min 1 s" in section(render(model), "way")
     assert "Pass X to report to draw them" in render(model)
 
@@ -232,7 +241,7 @@ def test_known_classes_are_counted(union):
     model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
     names = np.array(["ill", "well"])[union.target]
     page = section(render(model, classes=names), "agreement")
-    cells = [int(cell) for cell in re.findall(r'--share:[\d.]+">(\d+)<', page)]
+    cells = [int(cell) for cell in re.findall(r'--share:[\d.]+">(\d+)', page)]
     expected = [
         np.sum((names == c) & (model.labels_ == k)) for c in ("ill", "well") for k in (0, 1)
     ]
@@ -244,21 +253,14 @@ def test_many_samples_are_thinned_and_the_page_says_so():
     model = KSubspaces(2, n_components=2, n_init=1, random_state=0).fit(union.data)
     page = render(model)
     assert len(page.encode()) < 15 * MEGABYTE
-    assert "The plot shows 4,000 of 10,000 samples" in page
+    assert "Drawn: 3,000 of 10,000 samples" in page
     assert "1,000 of 10,000 samples" in section(page, "samples")
     assert len(figures_of(page)["own-0"]["data"][0]["text"]) == 2000
-    nearest = np.argsort(-found_closeness(model), kind="stable")[:20]
-    texts = all_texts(page, "between")
-    assert all(any(f"<b>sample {i}</b>" in text for text in texts) for i in nearest)
-
-
-def found_closeness(model):
+    meta = figures_of(page)["overview"]["layout"]["meta"]
+    assert len(meta["names"]) == len(meta["x"]) == 10_000
     scores = np.sort(model.record_.scores, axis=1)
-    return scores[:, 0] / scores[:, 1]
-
-
-def all_texts(page, name):
-    return [text for trace in figures_of(page)[name]["data"] for text in trace.get("text", [])]
+    assert set(np.argsort(-scores[:, 0] / scores[:, 1])[:20]) <= set(meta["drawn"])
+    assert "sample 9999" in meta["names"]
 
 
 def test_many_variables_are_limited_and_the_page_says_so():
@@ -305,67 +307,39 @@ def test_results_come_first_and_the_search_is_folded_away_at_the_end(union):
     assert "<details open" not in page
     for word in ("Starts", "n_init", "The fit took", "reached the best result"):
         assert word in way
-        assert word not in page.split('<section id="way"')[0]
+        assert word == "n_init" or word not in page.split('<section id="way"')[0]
     assert "seconds" not in section(page, "summary")
 
 
 def test_how_far_to_trust_the_clusters_stands_in_short(union):
     model = PSC(2, n_components=2, random_state=0).fit(union.data)
     steady = stability(model, union.data, n_resamples=2, random_state=0)
+    assert steady.grade is Grade.SURE
     summary = section(render(model, union.data, stability=steady), "summary")
     assert means_or_directions(model, union.data).verdict in summary
-    assert f"<li>{steady.verdict}</li>" in summary
-    assert f"<dt>Stability</dt><dd>{steady.stability:.2f}</dd>" in summary
-    assert "Between clusters" not in summary
+    assert f"Stable ({steady.stability:.2f} over 2 halvings" in summary
+    unsteady = replace(steady, conclusion=Verdict("in_part", "Halves differ.", grade=Grade.NO))
+    assert 'no">no</b><span>Halves differ.' in render(model, stability=unsteady)
     alone = section(render(model), "summary")
-    told = "Run <code>subspaces.diagnostics.stability(model, X)</code>"
-    assert told in alone
+    assert "Run <code>subspaces.diagnostics.stability(model, X)</code>" in alone
     assert "K-means" not in alone
-    kept = replace(model.record_, verdicts=("K-means <b> agrees.", steady.verdict))
-    model.record_ = kept
+    verdicts = ("K-means <b> agrees.", worded("Perhaps chance.", Grade.DOUBTFUL), steady.verdict)
+    model.record_ = replace(model.record_, verdicts=verdicts)
     again = section(render(model, stability=steady), "summary")
-    assert "K-means &lt;b&gt; agrees." in again
-    assert again.count(steady.verdict) == 1
+    assert 'unknown">note</b><span>K-means &lt;b&gt; agrees.' in again
+    assert 'doubtful">doubtful</b><span>Perhaps chance.' in again
+    assert again.count("Stable") == 1
+    assert steady.verdict not in again
     assert "not measured" not in again
-
-
-def test_distances_from_clusters_have_a_linear_scale_unless_one_is_far_beyond_all(union):
-    def drawn(X):
-        model = KSubspaces(2, n_components=2, random_state=0).fit(X)
-        figure = figures_of(render(model))["between"]
-        across = np.concatenate([numbers(trace["x"]) for trace in figure["data"][1:]])
-        own = model.record_.scores[np.arange(len(X)), model.labels_]
-        np.testing.assert_allclose(np.sort(across), np.sort(np.sqrt(own)), rtol=1e-5)
-        assert figure["layout"]["xaxis"]["title"]["text"] == "distance under own cluster"
-        return [figure["layout"][axis]["type"] for axis in ("xaxis", "yaxis")]
-
-    assert drawn(union.data) == ["linear", "linear"]
-    far = union.data.copy()
-    far[0] += 1000 * np.random.default_rng(0).normal(size=12)
-    assert drawn(far) == ["log", "log"]
-
-
-def test_the_least_sure_samples_are_listed_without_reassurance(union):
-    model = PSC(2, n_components=2, random_state=0).fit(union.data)
-    page = render(model)
-    own = model.probabilities_.max(axis=1)
-    first, second = (f"sample {i}</bdi> ({100 * own[i]:.0f} %)" for i in np.argsort(own)[:2])
-    listed = section(page, "samples")
-    assert listed.index(first) < listed.index(second)
-    assert "not how good the clusters are" in listed
-    traces = figures_of(page)["probabilities"]["data"]
-    heights = np.concatenate([numbers(trace["y"]) for trace in traces])
-    np.testing.assert_allclose(np.sort(heights), np.sort(own), atol=1e-3)
 
 
 def test_a_cluster_without_axes_is_called_a_mean_profile(union):
     points = PSC(2, n_components=0, affine=True, random_state=0).fit(union.data)
     page = render(points, union.data)
-    assert "<dt>Dimensions</dt><dd>mean profiles</dd>" in page
-    assert "samples, mean profile</span>" in section(page, "clusters")
+    assert section(page, "clusters").count("samples, mean profile</span>") == 2
     both = PSC(2, n_components=[0, 2], affine=True, random_state=0).fit(union.data)
     page = render(both, union.data)
-    assert "<dd>mean profile to 2</dd>" in page
+    assert section(page, "clusters").count("samples, mean profile</span>") == 1
     for found in (points, both):
         assert "0 dimensions" not in render(found, union.data)
 
@@ -385,3 +359,78 @@ def test_a_misspelt_option_is_told_with_the_right_one(tmp_path):
         model.report(path=tmp_path / "z.html", ttile="x")
     with refuses("colour", kind=TypeError, function="write_pca", option="colour"):
         write_pca(np.eye(9), tmp_path / "z.html", colour="x")
+
+
+def test_uncertain_samples_are_counted_and_come_first(union):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    p = np.where(np.arange(2) == model.labels_[:, None], 0.99, 0.01)
+    p[[7, 3]] = [[0.6, 0.4], [0.45, 0.55]]
+    model.probabilities_ = p
+    page = render(model)
+    assert "2 samples are uncertain" in section(page, "summary")
+    meta = figures_of(page)["overview"]["layout"]["meta"]
+    assert meta["unsure"] == [3, 7]
+    rows = re.findall(r'data-search="(sample \d+)"', section(page, "samples"))
+    assert rows[:2] == ["sample 3", "sample 7"]
+
+
+def test_a_clear_cut_cluster_says_its_class_in_words(union):
+    model = PSC(2, n_components=2, init=union.target, max_iter=1).fit(union.data)
+    known = ["ill" if k else "well" for k in model.labels_]
+    words = section(render(model, classes=known), "summary")
+    n = int(np.sum(model.labels_ == 0))
+    assert f'{n} samples, all {n} <bdi class="name">well</bdi>, no other' in words
+    known[int(np.flatnonzero(model.labels_ == 0)[0])] = "ill"
+    words = section(render(model, classes=known), "summary")
+    assert f'all {n - 1} <bdi class="name">well</bdi> and 1 <bdi class="name">ill</bdi>' in words
+    mixed = section(render(model, classes=["a", "b", "c"] * 15), "summary")
+    assert mixed.count("no single class") == 2
+
+
+def test_clusters_have_the_names_that_they_are_given(union):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    page = render(model, union.data, names=["B <cells>", "T cells"])
+    assert "<b>B &lt;cells&gt;</b>" in section(page, "summary")
+    assert "What sets T cells apart" in section(page, "clusters")
+    assert '<option value="1">T cells</option>' in section(page, "samples")
+    levels = figures_of(page)["overview"]["layout"]["meta"]["columns"][0]["levels"]
+    assert [each["name"] for each in levels] == ["B <cells>", "T cells"]
+    with pytest.raises(ValueError, match="names has 1 entries for 2 clusters"):
+        render(model, names=["B"])
+
+
+def test_metadata_is_matched_by_the_names_of_the_samples(union):
+    frame = pd.DataFrame(union.data, index=[f"s{i}" for i in range(45)])
+    model = PSC(2, n_components=2, random_state=0).fit(frame)
+    known = pd.DataFrame({"age": np.linspace(20, 80, 45)}, index=frame.index)
+
+    def ages(metadata):
+        page = render(model, frame, metadata=metadata)
+        return figures_of(page)["overview"]["layout"]["meta"]["columns"][1]["values"]
+
+    assert ages(known) == ages(known[::-1]) == ages(known.reset_index(drop=True))
+    assert ages(known) == pytest.approx(known["age"], rel=1e-3)
+    with refuses("metadata"):
+        render(model, frame, metadata=known[:-1])
+
+
+def test_samples_in_no_cluster_are_shown_as_such(union):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    model.labels_ = np.where(np.arange(45) < 3, -1, model.labels_)
+    page = render(model, classes=["a"] * 20 + ["b"] * 25)
+    assert "3 outliers in no cluster." in section(page, "summary")
+    assert "Outliers</th>" in section(page, "agreement")
+    assert '<option value="-1">Outliers</option>' in section(page, "samples")
+    assert "Grey crosses" in page
+
+
+def test_the_page_alone_tells_how_to_repeat_the_analysis(union):
+    model = PSC(2, n_components=2, random_state=3).fit(union.data)
+    told = section(render(model, union.data, origin={"Command": "subspaces fit <x>"}), "repeat")
+    code = unescape(re.search(r"<pre><code>(.*?)</code></pre>", told, re.S)[1])
+    again = {"X": union.data}
+    exec(code, again)
+    np.testing.assert_array_equal(again["model"].labels_, model.labels_)
+    assert hashlib.sha256(union.data.astype("<f8").tobytes()).hexdigest() in told
+    assert "<code>subspaces fit &lt;x&gt;</code>" in told
+    assert f"subspaces {version('subspaces')}" in told

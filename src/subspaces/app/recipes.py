@@ -160,8 +160,9 @@ class Recipe(Pipeline):
         path : str or Path, default "report.html"
             Where to write; a file that is there is replaced once the page is complete.
         **options
-            ``title``, ``classes`` (known ones), ``sample_names``, ``stability``, ``selection`` and
-            ``markers``: see `subspaces.pages.render`.
+            ``title``, ``classes`` (known ones), ``metadata``, ``names`` (of the clusters),
+            ``sample_names``, ``stability``, ``selection`` and ``markers``: see
+            `subspaces.pages.render`.
 
         Returns
         -------

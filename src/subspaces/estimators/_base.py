@@ -439,8 +439,9 @@ class SubspaceClusterer(
         path : str or Path, default "report.html"
             Where to write; a file that is there is replaced once the page is complete.
         **options
-            ``title``, ``classes`` (known ones), ``sample_names``, ``variable_names``,
-            ``stability``, ``selection`` and ``markers``: see `subspaces.pages.render`.
+            ``title``, ``classes`` (known ones), ``metadata``, ``names`` (of the clusters),
+            ``sample_names``, ``variable_names``, ``stability``, ``selection`` and ``markers``: see
+            `subspaces.pages.render`.
 
         Returns
         -------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces._types import Array, Labels
-from subspaces.messages import Advice, Message
+from subspaces.messages import Advice, Message, Verdict
 from subspaces.runtime.result import InShort
 from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import Subspace, coordinates, project, squared_residual
@@ -20,6 +20,7 @@ MOST_NUMBERS = 5_000_000
 # What the warnings of a record are made of.
 serialisable(Advice)
 serialisable(Message)
+serialisable(Verdict)
 
 
 @serialisable
@@ -50,8 +51,8 @@ class Record(InShort):
     distances : ndarray of shape (n,) or None
         Distance of each sample from the subspace of its label, of an outlier from the nearest;
         without subspaces the root of its score.
-    verdicts : tuple of str
-        Sentences on how far to trust the clusters, from whoever measured that after the fit.
+    verdicts : tuple of str or Verdict
+        How far to trust the clusters, from whoever measured that after the fit.
     """
 
     seconds: float
@@ -60,7 +61,7 @@ class Record(InShort):
     scores: Array | None
     coordinates: Array | None
     influence: Array | None
-    verdicts: tuple[str, ...] = ()
+    verdicts: tuple[str | Verdict, ...] = ()
     distances: Array | None = None
 
     @property

@@ -127,23 +127,27 @@ def uncertain(labels: Labels, probabilities: Array | None, closeness: Array | No
 
 
 def telling_variables(facts: Facts, n_shown: int) -> Indices:
-    """Return the variables that set clusters apart, those of the first cluster first.
+    """Return the variables that tell the clusters, those of the first cluster first.
 
-    Each cluster has an equal part of them, the largest effects first. If the means of the clusters
-    are not known, or do not differ beyond chance, they are the strongest along the axes.
+    Each cluster has an equal part of them. First come those whose mean sets it apart beyond chance,
+    the largest effects first, and then the strongest along its own axes. Those that are high in a
+    cluster stand before those that are low.
     """
     each = max(n_shown // max(facts.n_clusters, 1), 1)
-    lists: list[Indices] = []
-    if facts.contrasts is not None:
-        lists = [apart.beyond_chance for apart in facts.contrasts]
-    if not any(map(len, lists)):
-        spaces = getattr(facts.model, "subspaces_", [])
-        lists = [np.argsort(-(s.basis**2 @ s.spectrum), kind="stable") for s in spaces]
-    found: dict[int, None] = {}
-    for own in lists:
-        fresh = [j for j in own.tolist() if j not in found]
-        found.update(dict.fromkeys(fresh[:each]))
-    return np.array(list(found), dtype=int)
+    spaces = getattr(facts.model, "subspaces_", [None] * facts.n_clusters)
+    contrasts = facts.contrasts or [None] * facts.n_clusters
+    found: list[int] = []
+    for space, apart in zip(spaces, contrasts, strict=True):
+        own: list[int] = [] if apart is None else apart.beyond_chance.tolist()
+        if space is not None and space.basis.shape[1]:
+            strength = space.basis**2 @ space.spectrum
+            order = np.argsort(-strength, kind="stable")
+            own += order[strength[order] > 0].tolist()
+        fresh = [j for j in dict.fromkeys(own) if j not in found][:each]
+        if apart is not None:
+            fresh.sort(key=lambda j: apart.difference[j] < 0)
+        found += fresh
+    return np.array(found, dtype=int)
 
 
 def standardised(rows: Array) -> Array:

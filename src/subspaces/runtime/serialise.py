@@ -12,6 +12,7 @@ refused, so a file cannot choose what is constructed.
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields
+from enum import StrEnum
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -186,6 +187,8 @@ def _is_plain(value: Any, hint: Any) -> bool:
     if hint in (int, float):
         numeric = int if hint is int else (int, float)
         return isinstance(value, numeric) and not isinstance(value, bool)
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return value in list(hint)
     return hint is Any or isinstance(value, hint)
 
 

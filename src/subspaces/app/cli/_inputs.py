@@ -1,5 +1,7 @@
 """Reading and preparing of the table that a command gets, with notes and warnings on stderr."""
 
+import csv
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -248,3 +250,32 @@ def _quoted(names: Sequence[str], places: Iterable[int]) -> str:
 def _first(names: tuple[str, ...]) -> str:
     shown = [name if len(name) <= 20 else name[:17] + "..." for name in names[:2]]
     return ", ".join(shown) + (", ..." if len(names) > 2 else "")
+
+
+def read_metadata(path: Path | None, sample_names: Sequence[str]) -> Any:
+    """Return the frame of a file of metadata, a row for each sample; None without a file."""
+    if path is None:
+        return None
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(path, sep=None, engine="python", index_col=0, dtype={0: str})
+    except (OSError, ValueError, csv.Error) as error:
+        raise ValueError(f"{path}: {str(error).splitlines()[0].rstrip('.')}") from error
+    frame.index = frame.index.astype(str)
+    twice = frame.index[frame.index.duplicated()]
+    if len(twice):
+        raise ValueError(f"{path}: two rows are for the sample {twice[0]!r}. Keep one of them")
+    absent = [name for name in sample_names if name not in frame.index]
+    if absent:
+        raise ValueError(
+            f"{path}: no row is for the sample {absent[0]!r}. The first column must have the names "
+            "of the samples"
+        )
+    return frame.loc[list(sample_names)]
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from subspaces.app.cli._outputs import read_cell
+from subspaces.app.cli._results import origin_of
 from subspaces.diagnostics import Markers, Stability
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import facts_of
@@ -52,6 +53,8 @@ def left_by_fit(path: Path, model: SubspaceClusterer) -> Left:
         "stability": _stability(summary["stability"], model),
         "classes": None if rows is None else rows.get("class"),
         "markers": _markers(folder / "markers.csv", summary.get("markers")),
+        "names": summary.get("cluster_names"),
+        "origin": origin_of(summary),
         "missing": _missing(summary["missing"], rows, folder / "variables.csv", model),
     }
     lacking = tuple(_lacking(folder, summary, options, rows))

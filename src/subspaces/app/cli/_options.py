@@ -406,6 +406,47 @@ class Search(Clusters):
         return given | without_none(max_components=self.max_dims)
 
 
+@dataclass(frozen=True)
+class Shown:
+    """The options on what the page shows besides the clusters."""
+
+    metadata: Annotated[
+        Path | None,
+        setting(
+            "CSV or TSV file with more about the samples, for the colours of the page. Its first "
+            "column has the sample names.",
+            "FILE",
+            callback=existing_file,
+            panel=OUTPUT,
+        ),
+    ] = None
+    cluster_names: Annotated[
+        list[str] | None,
+        setting(
+            "What the page calls the clusters, in the order of their numbers: B cells,T cells.",
+            "NAMES",
+            panel=OUTPUT,
+        ),
+    ] = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The entries of --cluster-names."""
+        return _listed(self.cluster_names)
+
+    def names_of(self, n_clusters: int | str | None) -> tuple[str, ...] | None:
+        """Return a name for each cluster, None if none were typed; raise ValueError otherwise.
+
+        n_clusters: any text if it is not known yet.
+        """
+        if self.names and isinstance(n_clusters, int) and len(self.names) != n_clusters:
+            raise ValueError(
+                f"--cluster-names has {len(self.names)} names for {n_clusters} clusters. Give one "
+                "for each"
+            )
+        return self.names or None
+
+
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command that takes the options of its groups one by one, as typer passes them."""
     taken = signature(command).parameters.values()

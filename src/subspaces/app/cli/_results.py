@@ -293,10 +293,11 @@ def write_page(
     stage: Path,
     model: SubspaceClusterer,
     table: Table,
-    title: str,
+    summary: dict[str, Any],
     trust: Trust,
     markers: Markers | None,
     said: Said,
+    metadata: Any,
 ) -> None:
     """Write report.html into the folder ``stage``; without plotly, warn and write nothing."""
     if find_spec("plotly") is None:
@@ -306,10 +307,19 @@ def write_page(
         table.frame,
         stage / "report.html",
         classes=table.classes,
-        title=title,
+        title=Path(summary["data"]).name,
         stability=trust.measured,
         markers=markers,
+        metadata=metadata,
+        names=summary["cluster_names"],
+        origin=origin_of(summary),
     )
+
+
+def origin_of(summary: dict[str, Any]) -> dict[str, str]:
+    """Return where a model comes from, as its page tells it; summaries may be of older versions."""
+    heads = {"command": "Command", "data": "Table", "sha256": "SHA-256 of the table"}
+    return {head: summary[name] for name, head in heads.items() if summary.get(name)}
 
 
 def with_messages_of_options(model: SubspaceClusterer, settled: Collection[str] = ()) -> Any:

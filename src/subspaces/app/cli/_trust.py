@@ -14,7 +14,7 @@ from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import facts_of
 from subspaces.halving import n_halvings
-from subspaces.messages import Advice, Grade, Message, Verdict, listed, message_of, use
+from subspaces.messages import Advice, Grade, Message, Verdict, listed, message_of, use, worded
 from subspaces.named_table import Table
 from subspaces.psc.doubts import clusters_of_levels
 from subspaces.runtime.warning import collect_warnings
@@ -48,9 +48,18 @@ class Trust:
     doubts: tuple[Message, ...] = ()
 
     @property
-    def verdicts(self) -> tuple[str, ...]:
-        """The verdicts in ``found``, on stability, on K-means and on the dimension, a text each."""
-        return tuple(entry["verdict"] for entry in self.found.values())
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts in ``found``, on stability, on K-means and on the dimension.
+
+        Whether K-means agrees is no grade of the clusters, so that it has none.
+        """
+        return tuple(
+            worded(
+                entry["verdict"],
+                Grade.UNKNOWN if name == "means_or_directions" else Grade(entry["grade"]),
+            )
+            for name, entry in self.found.items()
+        )
 
 
 def compare_with_k_means(model: SubspaceClusterer, table: Table) -> Trust:

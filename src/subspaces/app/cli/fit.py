@@ -1,5 +1,7 @@
 """The command ``fit``, which clusters a table and writes the results to a folder."""
 
+import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -133,6 +135,7 @@ def fit(
     page: Annotated[
         bool, flag("--page/--no-page", "Write report.html.", panel=options.OUTPUT)
     ] = True,
+    shown: options.Shown,
     force: options.Force = False,
     as_document: options.Json = False,
     search: options.Search,
@@ -184,7 +187,8 @@ def fit(
     if dims is None and not preset:
         request = replace(request, n_components=1 if assumed else "auto")
     request.check()
-    read = (source.data, source.classes)
+    shown.names_of(request.n_clusters)
+    read = (source.data, source.classes, shown.metadata)
     _outputs.refuse_folder(out, FILES, force=force, read=read)
     from subspaces.app.cli import _fitting, _inputs, _markers, _results
     from subspaces.app.cli._said import Said
@@ -194,6 +198,7 @@ def fit(
     files = (*FILES, *_markers.names(out))
     with _outputs.staged(out, files, force=force, read=read) as stage:
         table, doubts = _inputs.read_input(source)
+        metadata = _inputs.read_metadata(shown.metadata, table.sample_names)
         caught: list[Warning] = []
         posed, numbers = request, None
         if preset and request.n_clusters == "auto":
@@ -232,6 +237,9 @@ def fit(
         model = with_facts(model, messages=said.kept)
         summary = {
             "data": str(source.data),
+            "sha256": _inputs.digest_of(source.data),
+            "command": shlex.join(["subspaces", *sys.argv[1:]]),
+            "cluster_names": shown.names_of(int(model.labels_.max()) + 1),
             **_results.summary(request, model, table, said, trust, marked),
         }
         if marked is not None:
@@ -242,7 +250,7 @@ def fit(
             _results.write_imputed(stage, filled, table, preparation, source.labels)
         if page:
             with working("Writing report.html"):
-                _results.write_page(stage, model, table, source.data.name, trust, marked, said)
+                _results.write_page(stage, model, table, summary, trust, marked, said, metadata)
         written = [*FILES, *_markers.names(stage)]
         written = [name for name in written if (stage / name).exists()]
     if as_document:

@@ -21,6 +21,8 @@ def report(
     title: Annotated[
         str | None, setting("Title of the page. Default: the name of the table.", "TEXT")
     ] = None,
+    *,
+    shown: options.Shown,
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
@@ -38,12 +40,15 @@ def report(
       subspaces report table.csv --out table.html
       subspaces report result/model.npz --force
       subspaces report result/model.npz --out page.html --title "Leukaemia"
+      subspaces report result/model.npz --force --cluster-names "B cells,T cells"
     """
     target = path.with_name("report.html") if out is None else out
     is_table = options.is_table(path)
+    if is_table and (shown.metadata or shown.names):
+        raise ValueError("--metadata and --cluster-names only work with a model. Leave them out")
     read = [path, *(path.with_name(name) for name in BESIDE * (not is_table))]
     _outputs.refuse_to_overwrite(target, force=force, read=read)
-    lacking = _of_table(path, target, title) if is_table else _of_model(path, target, title)
+    lacking = _of_table(path, target, title) if is_table else _of_model(path, target, title, shown)
     for message in lacking:
         warn(message)
     if as_document:
@@ -61,15 +66,22 @@ def _of_table(path: Path, target: Path, title: str | None) -> Sequence[str]:
     return ()
 
 
-def _of_model(model: Path, target: Path, title: str | None) -> Sequence[str]:
+def _of_model(model: Path, target: Path, title: str | None, shown: options.Shown) -> Sequence[str]:
     """Write the page of a model; return sentences on what the page lacks."""
+    from subspaces.app.cli._inputs import read_metadata
     from subspaces.app.cli._left_by_fit import left_by_fit
     from subspaces.app.cli._predicting import read_model
     from subspaces.app.cli._results import with_messages_of_options
+    from subspaces.facts import facts_of
 
     fitted = with_messages_of_options(read_model(model))
     left = left_by_fit(model, fitted)
-    given = {} if title is None else {"title": title}
+    names = shown.names_of(facts_of(fitted).n_clusters)
+    kept = fitted.record_.sample_names
+    if shown.metadata and kept is None:
+        raise ValueError(f"{model} keeps no names of samples. Leave out --metadata")
+    metadata = read_metadata(shown.metadata, [] if kept is None else list(map(str, kept)))
+    given = options.without_none(title=title, names=names, metadata=metadata)
     with _outputs.errors_named(target):
         fitted.report(path=target, **{**left.options, **given})
     return left.lacking

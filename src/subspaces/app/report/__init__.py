@@ -1,6 +1,6 @@
 """Reports on a fitted model and on a PCA: one interactive HTML page that works offline."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -16,16 +16,18 @@ from subspaces.app.report._findings import gather
 from subspaces.app.report._frame import report
 from subspaces.app.report._markers import markers as section_of_markers
 from subspaces.app.report._names import count
+from subspaces.app.report._overview import heat_map
 from subspaces.app.report._page import page, write_page
 from subspaces.app.report._pca import components as pca_components
 from subspaces.app.report._pca import samples as pca_samples
 from subspaces.app.report._pca import summary as pca_summary
 from subspaces.app.report._pca.draft import PCADraft
 from subspaces.app.report._pca.findings import PCAFindings, gather_pca
+from subspaces.app.report._repeat import repeat
 from subspaces.app.report._samples import agreement, samples
 from subspaces.app.report._search import choice, search
 from subspaces.app.report._summary import missing as what_is_missing
-from subspaces.app.report._summary import summary, warnings
+from subspaces.app.report._summary import summary
 from subspaces.diagnostics import Markers, Stability
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.named_table import MissingValues
@@ -36,14 +38,15 @@ __all__ = ["render", "render_pca", "report", "write", "write_pca"]
 
 SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
     "summary": ("In short", summary),
-    "warnings": ("Warnings", warnings),
-    "missing": ("What is missing", what_is_missing),
+    "heat": ("What tells the clusters apart", heat_map),
     "clusters": ("The clusters", clusters),
     "agreement": ("Known classes", agreement),
     "choice": ("What was chosen", choice),
     "samples": ("The samples", samples),
-    "variables": ("The variables", variables),
     "markers": ("Markers", section_of_markers),
+    "variables": ("The variables", variables),
+    "missing": ("What is missing", what_is_missing),
+    "repeat": ("How to repeat this", repeat),
     "way": ("How the search went", search),
 }
 
@@ -75,6 +78,9 @@ def render(
     selection: Selection | None = None,
     markers: Markers | None = None,
     missing: MissingValues | None = None,
+    metadata: Any = None,
+    names: Iterable[object] | None = None,
+    origin: Mapping[str, str] | None = None,
 ) -> str:
     """Return the report of a fitted model as one HTML page.
 
@@ -100,6 +106,14 @@ def render(
         From ``model.markers`` or `subspaces.diagnostics.markers`, shown in a table.
     missing : MissingValues, optional
         From ``subspaces.named_table.missing_values``, if X is not given: how much was missing.
+    metadata : DataFrame or mapping of sequences of length n, optional
+        What else is known of the samples: colours of the picture, bars of the heat map. Rows of a
+        frame are matched by the names of the samples, or taken in order.
+    names : sequence of length K, optional
+        What to call the clusters, in the order of their numbers.
+    origin : mapping of str, optional
+        More on where the model comes from, such as the command and the file, for the section on
+        how to repeat the analysis.
 
     Returns
     -------
@@ -108,10 +122,11 @@ def render(
     """
     require_plotly()
     check_is_fitted(model)
-    found = gather(model, X, classes, sample_names, variable_names)
+    found = gather(model, X, classes, sample_names, variable_names, names, metadata)
     found = replace(found, missing=missing) if X is None else found
     heading = f"{type(model).__name__}: {len(found.clusters)} clusters" if title is None else title
-    return page(Draft(found, stability, selection, X, markers), SECTIONS, heading, FOLDED)
+    draft = Draft(found, stability, selection, X, markers, origin or {})
+    return page(draft, SECTIONS, heading, FOLDED)
 
 
 def write(

@@ -7,8 +7,9 @@ from subspaces.app.report import _figures, _tables
 from subspaces.app.report._canvas import colour
 from subspaces.app.report._draft import Draft, named, note_on_thinning
 from subspaces.app.report._findings import Cluster
-from subspaces.app.report._names import count
+from subspaces.app.report._names import count, escape
 from subspaces.app.report._names import dimension as in_dimensions
+from subspaces.app.report._summary import classes_in_words, heading
 from subspaces.core.contrast import Contrast
 from subspaces.diagnostics._beyond_chance import beyond_chance
 from subspaces.facts import facts_of
@@ -17,7 +18,6 @@ from subspaces.facts import facts_of
 def clusters(draft: Draft) -> str:
     """Return the HTML of "The clusters": their sizes, variables, and samples in their subspaces."""
     found = draft.found
-    table = _tables.cluster_sizes(found)
     cards = "".join(_card(draft, cluster) for cluster in found.clusters)
     shown = f'<div class="cards">{cards}</div>'
     if found.common is not None:
@@ -25,23 +25,23 @@ def clusters(draft: Draft) -> str:
         chart = _figures.strongest_variables(found, found.common, colour(0))
         weights = draft.figure("weights", chart, "Weights of the strongest variables")
         return (
-            f"{table}<p>{method} separates clusters by their centres, so there are no axes to "
+            f"<p>{method} separates clusters by their centres, so there are no axes to "
             f"draw. All clusters share the weights below.</p>{weights}{shown}"
         )
     if found.points:
         words = (
-            "Each cluster is a mean profile, so it has no axes. The list shows what sets it "
-            "apart from the other samples."
+            "Each cluster is a mean profile. The list shows what sets it apart from the other "
+            "samples."
         )
     else:
         several = any((cluster.dimension or 0) > 1 for cluster in found.clusters)
         shares = " (in brackets: the share of each axis)" * several
         words = (
             "The two lists of a cluster show what sets it apart from the other samples, and "
-            "what varies along its own axes. The plot below shows its samples along those "
+            "what varies along its own axes. The plot shows its samples along those "
             f"axes{shares}. Point at a mark to see the sample.{note_on_thinning(found)}"
         )
-    return f"{table}<p>{words}</p>{shown}"
+    return f"<p>{words}</p>{shown}"
 
 
 def _card(draft: Draft, cluster: Cluster) -> str:
@@ -55,10 +55,13 @@ def _card(draft: Draft, cluster: Cluster) -> str:
     size = count(len(cluster.members), "sample")
     if cluster.dimension is not None:
         size += f", {in_dimensions(dimension)}"
+    known = classes_in_words(draft.found, k)
+    size += f": {known}" if known else ""
+    wide = " wide-card" if dimension else ""
     return (
-        f'<article class="card" aria-labelledby="cluster-{k}"><header><h3 id="cluster-{k}">'
-        f'{_tables.swatch(k)}Cluster {k}</h3><span class="quiet small">{size}</span>{toggle}'
-        f"</header>{_body(draft, cluster)}</article>"
+        f'<article class="card{wide}" aria-labelledby="cluster-{k}"><header><h3 id="cluster-{k}">'
+        f"{_tables.swatch(k)}{escape(heading(draft.found, k))}</h3>"
+        f'<span class="quiet small">{size}</span>{toggle}</header>{_body(draft, cluster)}</article>'
     )
 
 
@@ -80,8 +83,9 @@ def _body(draft: Draft, cluster: Cluster) -> str:
             "" if alone else ("<p>This cluster is a mean profile, so there is no axis to draw.</p>")
         )
         return f"{_sets_apart(draft, cluster)}{words}"
-    lists = f'<div class="pair">{_sets_apart(draft, cluster)}{_varies_within(draft, cluster)}</div>'
-    return f"{lists}{_own_subspace(draft, cluster)}"
+    drawn = f"<div><h4>Its samples on its axes</h4>{_own_subspace(draft, cluster)}</div>"
+    lists = f"{_sets_apart(draft, cluster)}{_varies_within(draft, cluster)}"
+    return f'<div class="parts">{lists}{drawn}</div>'
 
 
 def _own_subspace(draft: Draft, cluster: Cluster) -> str:
@@ -90,13 +94,13 @@ def _own_subspace(draft: Draft, cluster: Cluster) -> str:
         return "<p>The model does not store this many samples. Pass X to report to draw them.</p>"
     if (cluster.dimension or 0) >= 3:
         draft.figures[f"space-{k}"] = _figures.own_subspace(found, cluster, three=True)
-    label = f"Members of cluster {k} along the axes of its subspace"
+    label = f"Members of {draft.found.called(k)} along the axes of its subspace"
     return draft.figure(f"own-{k}", _figures.own_subspace(found, cluster), label)
 
 
 def _sets_apart(draft: Draft, cluster: Cluster) -> str:
     k, apart = cluster.number, cluster.apart
-    heading = f"What sets cluster {k} apart"
+    heading = f"What sets {escape(draft.found.called(k))} apart"
     if apart is None:
         return _headed(heading, f"<p>{_why_unknown(draft)}</p>")
     if draft.found.others_are_one(cluster):
@@ -141,7 +145,7 @@ def _chance(draft: Draft, apart: Contrast, beyond: Indices) -> str:
 
 def _varies_within(draft: Draft, cluster: Cluster) -> str:
     k, loadings = cluster.number, cluster.loadings
-    heading = f"What varies within cluster {k}"
+    heading = f"What varies within {escape(draft.found.called(k))}"
     if loadings is None or not len(loadings.places):
         return _headed(heading, "<p>No variable has a loading.</p>")
     chart = _figures.strongest_variables(draft.found, loadings, colour(k))
@@ -164,11 +168,16 @@ def _why_unknown(draft: Draft) -> str:
     return "The model does not store the means of its clusters. Fit it again to see this list."
 
 
-def variables(draft: Draft) -> str:
-    """Return the HTML of "The variables": tables, to search and copy, of both lists."""
+def variables(draft: Draft) -> str | None:
+    """Return the HTML of "The variables": tables, to search and copy, of both lists.
+
+    None if markers say it all.
+    """
     found = draft.found
     beyond = {cluster.number: _beyond_chance(draft, cluster) for cluster in found.clusters}
-    apart, within = _tables.differences(found, beyond), _tables.variables(found)
+    # The table of markers has the same differences, and tests of them.
+    apart = _tables.differences(found, beyond) if draft.markers is None else ""
+    within = _tables.variables(found)
     if apart:
         apart = f'<div id="apart"><h3>What sets each cluster apart</h3>{apart}</div>'
     if within:
@@ -177,4 +186,6 @@ def variables(draft: Draft) -> str:
         within = f'<div id="within"><h3>{heading}</h3>{within}</div>'
     if not (apart or within) and any(map(found.alone, found.clusters)):
         return "<p>You cannot describe a group by one sample, so there is no list.</p>"
+    if draft.markers is not None and not within:
+        return None
     return apart + within or "<p>No variable has a loading.</p>"

@@ -1,6 +1,6 @@
 """The data that all sections of the report are written from, and sentences they share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +35,7 @@ class Sheet:
 class Draft(Sheet):
     """The data for all sections of the report of a model, and its figures.
 
-    data: X as given, or None.
+    data: X as given, or None; origin: where the model comes from, by heading.
     """
 
     found: Findings
@@ -43,6 +43,7 @@ class Draft(Sheet):
     selection: Selection | None
     data: Any = None
     markers: Markers | None = None
+    origin: Mapping[str, str] = field(default_factory=dict)
 
 
 def named(sample_names: Sequence[str], rows: Any) -> str:

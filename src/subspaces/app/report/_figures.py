@@ -1,19 +1,16 @@
 """The plotly figures of the report, each made from the findings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._types import Array, Indices, Mask
+from subspaces._types import Array, Indices
 from subspaces.app.report._canvas import (
     COLOURS,
     DIVERGING,
-    MOST_POINTS,
     TEXT_ALONE,
-    colour,
-    distance_scale,
     figure,
     line,
     log_scale,
@@ -26,7 +23,6 @@ from subspaces.app.report._findings import Cluster, Findings, Loadings, beyond_f
 from subspaces.app.report._names import number, plotly_text, short_label
 from subspaces.core.contrast import Contrast
 from subspaces.plots import CRITERION_NAMES
-from subspaces.psc.choice import AgainstOne
 
 # In place of a common dimension, if clusters have dimensions of their own.
 OWN = 99
@@ -62,7 +58,7 @@ def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> A
     else:
         upright = places[:, 1]
     points = marks(found, k, rows, x=places[:, 0], y=upright)
-    return figure([points], height=340, xtitle=titles[0], ytitle=titles[1])
+    return figure([points], height=320, xtitle=titles[0], ytitle=titles[1])
 
 
 def differences(found: Findings, apart: Contrast, beyond: Indices, shade: str) -> Any:
@@ -166,84 +162,6 @@ def loadings_chart(
     return figure_of_list([cells], ticks, bare, xtitle=axis, xaxis=across, margin=margin)
 
 
-def between_clusters(found: Findings, unit: str) -> Any:
-    """Return a figure of how far each sample is from its own cluster (x) and the best other (y).
-
-    That is the square root of a score that is a square, or else the score; ``unit`` names it. On
-    the dotted line both are equal.
-    """
-    assert found.rivalry is not None
-    own, other = found.rivalry.own, found.rivalry.other
-    drawn = np.isfinite(own) & np.isfinite(other)
-    if not found.likelihoods:
-        drawn &= (own > 0) & (other > 0)
-        own, other = (np.sqrt(np.where(drawn, each, 0.0)) for each in (own, other))
-    own, other = narrow(own), narrow(other)
-    ends = _line_of_equals(own[drawn], other[drawn])
-    dots: dict[str, Any] = {
-        "mode": "lines",
-        "line": DOTTED,
-    }
-    traces = [line(ends, ends, name="equally near to both", hoverinfo="skip", **dots)]
-    for k, rows in _drawn_rows(found, drawn):
-        traces.append(marks(found, k, rows, x=own[rows], y=other[rows], name=f"cluster {k}"))
-    far = found.outliers[:MOST_POINTS]
-    far = far[drawn[far]]
-    if len(far):
-        traces.append(marks(found, -1, far, x=own[far], y=other[far], name="outlier"))
-    across, upright = {}, {}
-    if not found.likelihoods:
-        both = np.append(own[drawn], other[drawn])
-        across = distance_scale(own[drawn], both)
-        upright = distance_scale(np.append(other[drawn], ends), both)
-    titles = {"xtitle": f"{unit} under own cluster", "ytitle": f"{unit} under the best other"}
-    return figure(traces, height=440, legend=True, xaxis=across, yaxis=upright, **titles)
-
-
-def _drawn_rows(found: Findings, drawn: Mask) -> Iterator[tuple[int, Indices]]:
-    """Yield each cluster's number and the rows of X to draw: a thinned part of those in ``drawn``.
-
-    drawn (n,): whether a sample can be drawn: its values are finite, for example.
-    """
-    for cluster in found.clusters:
-        rows = cluster.members[thinned(found, cluster.members)]
-        yield cluster.number, rows[drawn[rows]]
-
-
-def probabilities(found: Findings) -> Any:
-    """Return a figure of each label's probability, cluster by cluster, the least sure first."""
-    assert found.probabilities is not None
-    traces: list[dict[str, Any]] = []
-    ticks, end = [], 0
-    for k, rows in _drawn_rows(found, found.labels >= 0):
-        values = found.probabilities[rows, k]
-        order = np.argsort(values, kind="stable")
-        place = end + np.arange(len(rows))
-        traces.append(marks(found, k, rows[order], x=place, y=narrow(values[order]), size=5))
-        ticks.append(end + len(rows) / 2)
-        end += len(rows) + max(len(found.labels) // 20, 1)
-    across = {"tickvals": ticks, "ticktext": [str(cluster.number) for cluster in found.clusters]}
-    across |= {"showgrid": False, "zeroline": False}
-    ytitle, upright = "probability of the label", {"range": [0, 1.03]}
-    return figure(traces, height=300, xtitle="cluster", ytitle=ytitle, xaxis=across, yaxis=upright)
-
-
-def influence(found: Findings) -> Any:
-    """Return a figure of each sample's influence (log scale), one strip of points per cluster."""
-    assert found.influence is not None
-    values, random, traces = found.influence, np.random.default_rng(0), []
-    drawn = np.isfinite(values) & (values > 0)
-    for k, rows in _drawn_rows(found, drawn):
-        jitter = narrow(k + random.uniform(-0.3, 0.3, len(rows)))
-        traces.append(marks(found, k, rows, x=jitter, y=narrow(values[rows]), name=f"cluster {k}"))
-    ticks = [cluster.number for cluster in found.clusters]
-    across = {"tickvals": ticks, "showgrid": False, "zeroline": False}
-    upright = log_scale(values[drawn])
-    return figure(
-        traces, height=380, xtitle="cluster", ytitle="influence", xaxis=across, yaxis=upright
-    )
-
-
 def path(values: Array, title: str) -> Any:
     """Return a figure of the objective ``values`` after each sweep; ``title`` names the y-axis."""
     steps = np.arange(1, len(values) + 1)
@@ -275,56 +193,6 @@ def curve(
     return figure(traces, height=340, legend=True, xtitle=xtitle, ytitle=name, xaxis=scale)
 
 
-def candidates(table: dict[str, Any]) -> Any:
-    """Return a figure of how far candidates are behind the best by ICL, over numbers of clusters.
-
-    table: ``selection_``. There is a curve for each common dimension, with centres and without, and
-    one for dimensions that differ between clusters. The axis ends above the best candidate of each
-    number, and curves beyond it are left out. The best candidate is ringed if it was chosen.
-    """
-    least: dict[tuple[bool, int], dict[int, float]] = {}
-    columns = (table[name] for name in ("n_clusters", "n_components", "affine", "difference"))
-    for k, sizes, affine, behind in zip(*columns, strict=True):
-        own = least.setdefault((not affine, sizes[0] if len(set(sizes)) == 1 else OWN), {})
-        own[k] = min(behind, own.get(k, np.inf))
-    tried = sorted(set(table["n_clusters"]))
-    best = {k: min(own.get(k, np.inf) for own in least.values()) for k in tried}
-    top = 1.15 * max(best.values())
-    seen = {each: own for each, own in sorted(least.items()) if min(own.values()) <= top}
-    traces = [_candidate_curve(*each, points) for each, points in seen.items()]
-    others = [each["n_clusters"] for each in table["answers"] if each["n_clusters"] in best]
-    against = table["against_one"]
-    if against is None or AgainstOne(**against).keeps:
-        chosen = min(best, key=best.__getitem__)
-        others.remove(chosen)
-        traces.append(_rings([chosen], best, 3.0, "chosen"))
-    traces += [_rings(others, best, 1.0, "worth a look")] if others else []
-    upright = {"range": [-0.06 * top, top], "zeroline": False}
-    titles = {"xtitle": "clusters", "ytitle": "behind the best (ICL)"}
-    across = whole_numbers(tried)
-    return figure(traces, height=420, legend=True, xaxis=across, yaxis=upright, **titles)
-
-
-def _candidate_curve(linear: bool, size: int, points: dict[int, float]) -> dict[str, Any]:
-    """Return the curve of a common dimension, or of own ones; points: by number of clusters."""
-    name = "own dimensions" if size == OWN else f"dimension {size}"
-    name += ", through the origin" if linear else ""
-    shade = "#888888" if size == OWN else colour(size)
-    look = {"color": shade, "dash": "dot" if linear else "solid", "width": 3 if size == OWN else 2}
-    shape = "circle" if size == OWN else FILLED[size % len(FILLED)]
-    symbols = {"color": shade, "symbol": shape + "-open" * linear, "size": 8}
-    x, y = zip(*sorted(points.items()), strict=True)
-    hover = f"%{{x}} clusters, {name}: %{{y:.4g}}<extra></extra>"
-    return line(x, y, name=name, line=look, marker=symbols, hovertemplate=hover)
-
-
-def _rings(numbers: list[int], heights: dict[int, float], width: float, name: str) -> Any:
-    """Return rings around the best candidates of some numbers of clusters."""
-    ring = {"size": 17, "symbol": "circle-open", "color": COLOURS[4], "line": {"width": width}}
-    places = {"x": numbers, "y": [heights[k] for k in numbers], "hoverinfo": "skip"}
-    return {"type": "scatter", "mode": "markers", "marker": ring, "name": name, **places}
-
-
 def curves(columns: dict[str, Any], value: str) -> Any:
     """Return a figure of the column ``value`` by dimension, a line per cluster, choices ringed."""
     traces = []
@@ -341,14 +209,6 @@ def curves(columns: dict[str, Any], value: str) -> Any:
     name = CRITERION_NAMES.get(value, value)
     ticks = whole_numbers(columns["n_components"])
     return figure(traces, height=340, legend=True, xtitle="dimension", ytitle=name, xaxis=ticks)
-
-
-def _line_of_equals(own: Array, other: Array) -> list[float]:
-    """Return where the drawn line y = x begins and ends, two numbers; empty without samples."""
-    if not len(own):
-        return []
-    low = other.min() if other.min() < own.max() else own.min()
-    return [float(low), float(own.max())]
 
 
 def _axis_title(cluster: Cluster, r: int) -> str:

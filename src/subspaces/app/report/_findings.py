@@ -1,25 +1,25 @@
 """The findings of a fitted model that the report shows, gathered once as frozen values."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array, Data, Indices, Labels
+from subspaces._types import Array, Data, Indices, Labels, Mask
 from subspaces.app.report._names import as_text
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import nearest_clusters
 from subspaces.facts import Facts, Samples, facts_of, samples_of
+from subspaces.messages import ParameterError, percent
 from subspaces.named_table import MissingValues, missing_values
+from subspaces.plots._picture import Column, columns, leading_axes, uncertain
 from subspaces.subspace import Subspace
 
 # Keeps a share of nothing at 0 rather than nan: less than any sum of squares that counts.
 TINY = 1e-300
-# A sample that is this near to another cluster, 1 being as near as to its own, sits between two.
-BETWEEN = 0.8
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,6 @@ class Rivalry:
     other: Array
     rival: Indices
     closeness: Array
-
-    @property
-    def between(self) -> Indices:
-        """Indices of the samples whose closeness to a rival exceeds BETWEEN, the closest first."""
-        order = np.argsort(-self.closeness, kind="stable")
-        return order[self.closeness[order] > BETWEEN]
 
 
 @dataclass(frozen=True)
@@ -84,13 +78,23 @@ class Cluster:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """Where all samples lie: places (n, 2), and what the two axes are called."""
+
+    places: Array
+    titles: tuple[str, str]
+
+
+@dataclass(frozen=True)
 class Findings:
     """All that the report shows of a model, except stability and selection, which callers add.
 
     common: the weights that all clusters share, for a method without subspaces, else None;
     influence (n,), probabilities (n, K): None where the model has none; likelihoods: whether scores
-    are minus log densities; missing: how much of X is missing, None if nothing; p_values (n,): of
-    the samples as outliers, None if these were not looked for.
+    are minus log densities; missing: how much of X is missing, None if nothing. names (K,): of the
+    clusters; columns: known classes and metadata; picture: where the samples lie; rows (n, p): the
+    clustered values, None if X was not given; p_values (n,): of the samples as outliers, None if
+    these were not looked for.
     """
 
     model: Any
@@ -105,6 +109,10 @@ class Findings:
     likelihoods: bool
     missing: MissingValues | None
     probabilities: Array | None
+    names: list[str]
+    columns: list[Column]
+    picture: Picture | None
+    rows: Array | None
     p_values: Array | None
 
     @property
@@ -114,6 +122,16 @@ class Findings:
         if self.p_values is None:
             return places
         return places[np.argsort(self.p_values[places], kind="stable")]
+
+    def called(self, k: int) -> str:
+        """Return what cluster ``k`` is called within a sentence; "no cluster" for -1."""
+        return self.names[k] if k >= 0 else "no cluster"
+
+    @property
+    def unsure(self) -> Mask:
+        """Which samples (n,) have an uncertain label."""
+        closeness = None if self.rivalry is None else self.rivalry.closeness
+        return uncertain(self.labels, self.probabilities, closeness)
 
     @property
     def known(self) -> tuple[list[str], Indices]:
@@ -142,8 +160,10 @@ def gather(
     classes: Iterable[object] | None,
     sample_names: Iterable[object] | None,
     variable_names: Iterable[object] | None,
+    names_of_clusters: Iterable[object] | None = None,
+    metadata: Any = None,
 ) -> Findings:
-    """Return the findings of a fitted model for the report; X and names may be None."""
+    """Return the findings of a fitted model for the report; all but the model may be None."""
     labels = np.asarray(model.labels_)
     facts = facts_of(model)
     samples = None if X is None else _data_of_fit(facts, X)
@@ -159,10 +179,15 @@ def gather(
         scores = samples.scores if scores is None else scores
         places = samples.coordinates if places is None else places
     weights = getattr(model, "weights_", None)
+    shown = _names(sample_names, "sample_names", names)
+    called = [f"cluster {k}" for k in range(facts.n_clusters)]
+    if names_of_clusters is not None:
+        called = one_each(names_of_clusters, facts.n_clusters, "names", "cluster")
+    known = columns({} if own is None or not any(own) else {"Class": own}, len(labels))
     return Findings(
         model=model,
         labels=labels,
-        sample_names=_names(sample_names, "sample_names", names),
+        sample_names=shown,
         variable_names=_names(variable_names, "variable_names", facts.names),
         classes=own if own and any(own) else None,
         clusters=list(_clusters(facts, places, distances)),
@@ -172,8 +197,42 @@ def gather(
         likelihoods=likelihoods,
         missing=None if samples is None else missing_values(samples.rows),
         probabilities=getattr(model, "probabilities_", None),
+        names=called,
+        columns=known + columns(_in_order(metadata, shown), len(labels)),
+        picture=_picture(samples, scores, likelihoods=likelihoods),
+        rows=None if samples is None else samples.rows,
         p_values=getattr(model, "p_values_", None),
     )
+
+
+def _in_order(metadata: Any, sample_names: Sequence[str]) -> Any:
+    """Return metadata with a row for each sample, matched by name if it is a frame with names."""
+    if not hasattr(metadata, "loc"):
+        return metadata
+    index = [as_text(name) for name in metadata.index]
+    place = {name: i for i, name in enumerate(index)}
+    if len(place) == len(index) and place.keys() >= set(sample_names):
+        return metadata.iloc[[place[name] for name in sample_names]]
+    if len(index) == len(sample_names):
+        return metadata
+    absent = next(name for name in sample_names if name not in place)
+    fact = "<metadata> has no row for the sample {absent}. Add one, or pass a row per sample."
+    raise ParameterError("metadata", fact, absent=repr(absent))
+
+
+def _picture(samples: Samples | None, scores: Array | None, *, likelihoods: bool) -> Picture | None:
+    """Return where samples lie on the leading axes of the table, or of their distances."""
+    if samples is not None:
+        places, shares = leading_axes(samples.completed)
+        first, second = (
+            f"axis {r + 1} ({percent(share)} of the variance)" for r, share in enumerate(shares)
+        )
+        return Picture(places, (first, second))
+    if scores is None or scores.shape[1] < 2 or not np.isfinite(scores).all():
+        return None
+    distances = scores if likelihoods else np.sqrt(np.maximum(scores, 0.0))
+    places, _ = leading_axes(distances)
+    return Picture(places, ("distances from the clusters, axis 1", "axis 2"))
 
 
 def rivalry(scores: Array, labels: Labels, *, likelihoods: bool) -> Rivalry | None:
@@ -265,11 +324,11 @@ def _names(given: Iterable[Any] | None, parameter: str, kept: Collection[Any]) -
     return one_each(kept if given is None else given, len(kept), parameter)
 
 
-def one_each(given: Any, count: int, parameter: str) -> list[str]:
+def one_each(given: Any, count: int, parameter: str, thing: str = "sample") -> list[str]:
     """Return the entries of ``given`` as text; raise ValueError unless they are ``count``."""
     names = [as_text(name) for name in given]
     if len(names) != count:
-        things = "variables" if parameter == "variable_names" else "samples"
+        things = "variables" if parameter == "variable_names" else f"{thing}s"
         raise ValueError(
             f"{parameter} has {len(names)} entries for {count} {things}. Pass one for each"
         )

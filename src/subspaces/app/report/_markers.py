@@ -3,6 +3,7 @@
 import numpy as np
 
 from subspaces.app.report._draft import NAMED, Draft
+from subspaces.app.report._findings import Findings
 from subspaces.app.report._names import escape
 from subspaces.app.report._tables import (
     by_cluster,
@@ -10,6 +11,7 @@ from subspaces.app.report._tables import (
     lookup,
     number_cell,
     percent_cell,
+    short_name,
     simple,
     swatch,
 )
@@ -38,15 +40,15 @@ def markers(draft: Draft) -> str | None:
         return None
     explained = f'<p class="quiet small">{_columns(found)}</p>'
     words = escape(" ".join([found.verdict, *found.notes]))
-    return f"<p>{words}</p>{_overview(found)}{explained}{_table(found)}"
+    return f"<p>{words}</p>{_overview(draft.found, found)}{explained}{_table(draft.found, found)}"
 
 
-def _overview(found: Markers) -> str:
+def _overview(model: Findings, found: Markers) -> str:
     """Return an HTML table of how many markers each cluster has, and which are the first."""
     rows = []
     for k in np.unique(found.columns["cluster"]).tolist():
         cells = [_counted(names) for names in called(found, k).values()]
-        rows.append([f"{swatch(k)}{escape(str(k))}", *cells])
+        rows.append([f"{swatch(k)}{short_name(model, k)}", *cells])
     split = "fdr_split" in found.columns
     caption = (
         f"Markers of the {'split-half' if split else 'Mann-Whitney'} test, the largest effects "
@@ -70,7 +72,7 @@ def _counted(names: list[str]) -> str:
     return f"{len(names):,}: {shown}" + " and more" * (len(names) > NAMED)
 
 
-def _table(found: Markers) -> str:
+def _table(model: Findings, found: Markers) -> str:
     clusters = np.unique(found.columns["cluster"]).tolist()
     each = min(MOST_EACH, max(MOST // len(clusters), LEAST_EACH))
     shown = {name: head for name, head in COLUMNS.items() if _is_known(found, name)}
@@ -82,12 +84,12 @@ def _table(found: Markers) -> str:
                 percent_cell(own[name][i]) if percent else number_cell(own[name][i])
                 for name, (_, percent) in shown.items()
             ]
-            rows.append((own["variable"][i], str(k), [cluster_cell(k), *cells]))
+            rows.append((own["variable"][i], str(k), [cluster_cell(model, k), *cells]))
     heads = ["Variable", "Cluster", *(head for head, _ in shown.values())]
     caption = (
         f"The {each} largest effects of each cluster, out of {len(found.columns['rank']):,} in all."
     )
-    return lookup("variable", caption, heads, rows, by_cluster(clusters))
+    return lookup("variable", caption, heads, rows, by_cluster(model, clusters))
 
 
 def _is_known(found: Markers, name: str) -> bool:

@@ -4,13 +4,17 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._types import Labels
 from subspaces.app.report import _figures, _tables
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._findings import Findings
 from subspaces.app.report._names import count, dimension, duration, escape, number, shape_of
+from subspaces.app.report._overview import small_picture
+from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.halving import stability_table
 from subspaces.messages import in_a_row
+from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import Selection
 
 # What each stop reason means.
@@ -27,10 +31,9 @@ STOPS = {
 # Stop reasons of starts that were not taken to the end.
 UNFINISHED = ("brief", "not swept")
 LABEL = "Criterion of each candidate"
-CRITERION = "The plot shows how far each candidate is behind the best (ICL, smaller is better)."
-CANDIDATES = f"{CRITERION} Candidates far behind are left out. The thick ring marks the choice."
-# Candidates of one number of clusters that are listed.
-SHOWN = 6
+CRITERION = "How far each candidate is behind the best (ICL, smaller is better)."
+# Candidates that are listed, and the most values of a table of which other answers are drawn.
+SHOWN, MOST_VALUES = 20, 200_000
 
 
 def choice(draft: Draft) -> str | None:
@@ -99,34 +102,52 @@ def _chosen_in_words(found: Findings) -> str:
 
 
 def _candidates(draft: Draft, table: dict[str, Any]) -> str:
-    """Return the HTML on a choice by ICL: words, the answers, and the criterion of all tried."""
+    """Return the HTML on a choice by ICL: words, answers as pictures, and all that was tried."""
     words = f"<p>{_chosen_in_words(draft.found)} {escape(table['fact'])}</p>"
     answers = table["answers"]
     if len(answers) > 1:
-        items = "".join(f"<li>{_answer(draft.found, each)}</li>" for each in answers)
-        words += f"<p>Answers worth looking at, the simplest first:</p><ul>{items}</ul>"
-    if len(set(table["n_clusters"])) > 1:
-        words += draft.figure("candidates", _figures.candidates(table), LABEL, CANDIDATES)
-    elif len(table["icl"]) > 1:
-        words += _tables.simple(CRITERION, ["Model", "Behind"], _ranked(table))
+        items = "".join(_answer(draft, each) for each in answers)
+        words += (
+            "<p>Answers worth looking at, the simplest first. To get another one, set its "
+            f'numbers.</p><ul class="answers">{items}</ul>'
+        )
+    if len(table["icl"]) > 1:
+        words += f"<details><summary>All candidates</summary>{_ranked(table)}</details>"
     return words
 
 
-def _answer(found: Findings, answer: dict[str, Any]) -> str:
-    """Return an answer in words, as HTML, the chosen one in bold."""
-    k = answer["n_clusters"]
-    words = count(k, "cluster")
+def _answer(draft: Draft, answer: dict[str, Any]) -> str:
+    """Return an answer in words, and as a picture if the table is at hand and small."""
+    found, k = draft.found, answer["n_clusters"]
+    words, is_chosen = count(k, "cluster"), k == len(found.clusters)
     words += f": {shape_of(answer)}" if "affine" in answer else ""
-    return f"<strong>{words} (chosen)</strong>" if k == len(found.clusters) else words
+    words += " (chosen)" if is_chosen else ""
+    drawn = ""
+    if found.rows is not None and found.rows.size <= MOST_VALUES and found.picture is not None:
+        labels = found.labels if is_chosen else _labels_of(draft, answer)
+        drawn = small_picture(found.picture.places, labels)
+    kind = ' class="chosen"' if is_chosen else ""
+    return f"<li{kind}>{drawn}<span>{words}</span></li>"
 
 
-def _ranked(table: dict[str, Any]) -> list[list[str]]:
-    """Return the best candidates of one number of clusters as rows of a table."""
-    columns = (table[name] for name in ("difference", "n_components", "affine"))
+def _labels_of(draft: Draft, answer: dict[str, Any]) -> Labels:
+    """Return the clusters of another answer, found as a fit with its numbers finds them."""
+    if answer["n_clusters"] == 1:
+        return np.zeros(len(draft.found.labels), dtype=int)
+    with collect_warnings():
+        other = PSC(**{**draft.found.model.get_params(), "init": "portfolio", **answer})
+        return np.asarray(other.fit(draft.found.rows).labels_)
+
+
+def _ranked(table: dict[str, Any]) -> str:
+    """Return a table of the best candidates of each shape."""
+    columns = (table[name] for name in ("difference", "n_clusters", "n_components", "affine"))
     rows: dict[str, float] = {}
-    for behind, sizes, affine in sorted(zip(*columns, strict=True)):
-        rows.setdefault(shape_of({"n_components": sizes, "affine": affine}), behind)
-    return [[words.capitalize(), number(behind)] for words, behind in list(rows.items())[:SHOWN]]
+    for behind, k, sizes, affine in sorted(zip(*columns, strict=True)):
+        shape = shape_of({"n_components": sizes, "affine": affine})
+        rows.setdefault(f"{count(k, 'cluster')}: {shape}", behind)
+    ranked = [[words, number(behind)] for words, behind in list(rows.items())[:SHOWN]]
+    return _tables.simple(CRITERION, ["Model", "Behind the best"], ranked)
 
 
 def _selection(draft: Draft, chosen: Selection) -> str:

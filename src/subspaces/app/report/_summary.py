@@ -1,96 +1,222 @@
-"""HTML of the report's sections "In short" and "Warnings"."""
+"""HTML of the first section of the page of a model: what was found, and how sure it is.
 
-from collections.abc import Iterable, Sequence
+Findings and doubts stand in one list and one size, each with its grade and a link to where it is
+shown.
+"""
 
-from subspaces.app.report._draft import Draft
-from subspaces.app.report._findings import Findings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from subspaces.app.report._draft import Draft, named
+from subspaces.app.report._findings import Cluster, Findings
 from subspaces.app.report._missing import missing_section
 from subspaces.app.report._names import count, escape
+from subspaces.app.report._overview import overview
+from subspaces.app.report._tables import swatch
 from subspaces.diagnostics import means_or_directions
-from subspaces.estimators._base import SubspaceClusterer
-from subspaces.messages import Message, percent
-from subspaces.metrics import adjusted_rand_score
+from subspaces.diagnostics._beyond_chance import beyond_chance
+from subspaces.facts import facts_of
+from subspaces.messages import Grade, Message, Verdict, in_a_row, percent
+from subspaces.metrics import adjusted_rand_score, matched_accuracy
 
 UNMEASURED = (
     "We have not measured whether other samples would give the same clusters. Run "
     "<code>subspaces.diagnostics.stability(model, X)</code> and pass the result: "
     "<code>model.report(X, stability=...)</code>."
 )
+# What a grade is called beside a sentence.
+WORDS = {Grade.SURE: "sure", Grade.DOUBTFUL: "doubtful", Grade.NO: "no", Grade.UNKNOWN: "note"}
+# How many clusters, and how many variables of each, the first screen names; and how many clusters
+# have room beside the picture.
+CLUSTERS, VARIABLES, BESIDE = 12, 3, 4
+# What is said of halves that agree in part, or less.
+HALVES = {
+    "in_part": "Halves of the samples agree on a part of the clusters",
+    "noise_like": "Halves of the samples give different clusters",
+}
+# How many other classes in a cluster are named.
+NAMED_CLASSES = 2
+# A cluster is mostly one class from this share of its samples on.
+MOSTLY = 0.8
+
+
+@dataclass(frozen=True)
+class Point:
+    """One finding or doubt: HTML, the section that shows it, and how sure it is."""
+
+    words: str
+    where: str
+    grade: Grade = Grade.UNKNOWN
 
 
 def summary(draft: Draft) -> str:
-    """Return the HTML of "In short": a few numbers on the clusters, and how far to trust them."""
-    found, model = draft.found, draft.found.model
-    n, p, method = len(found.labels), len(found.variable_names), type(model).__name__
-    verdicts = "".join(f"<li>{verdict}</li>" for verdict in _verdicts(draft))
-    return (
-        f"<p>{method} found {count(len(found.clusters), 'cluster')} in {count(n, 'sample')} of "
-        f"{count(p, 'variable')}{_outliers(found)}.</p>{_preparation(model)}"
-        f'<dl class="tiles">{"".join(tile(*each) for each in _tiles(draft))}</dl>'
-        f'<h3>How far to trust this</h3><ul class="verdicts">{verdicts}</ul>'
+    """Return the HTML of the first section: findings and doubts in words, beside all samples."""
+    points = "".join(map(_item, _points(draft)))
+    clusters = "".join(_cluster_in_words(draft, c) for c in draft.found.clusters[:CLUSTERS])
+    left = len(draft.found.clusters) - CLUSTERS
+    if left > 0:
+        clusters += f'<li><span></span><a href="#clusters">{left} more</a></li>'
+    many = len(draft.found.clusters) > BESIDE
+    listed = f'<ul class="points clusters{" many" * many}">{clusters}</ul>'
+    words = (
+        f'<p class="verdict"><a href="#clusters">{_sizes(draft.found)}</a></p>'
+        f'<ul class="points">{points}</ul>'
     )
+    drawn = overview(draft)
+    if not drawn:
+        return words + listed
+    beside, below = ("", listed) if many else (listed, "")
+    return f'<div class="first"><div>{words}{beside}</div><div>{drawn}</div></div>{below}'
 
 
-def _outliers(found: Findings) -> str:
-    """Return how many samples are in no cluster; "" if these were not looked for."""
-    if found.p_values is None:
-        return ""
-    return f", and {count(len(found.outliers), 'outlier')} in no cluster"
+def _item(point: Point) -> str:
+    grade = f'<b class="grade {point.grade}">{WORDS[point.grade]}</b>'
+    link = f' <a class="where" href="#{point.where}">show</a>' if point.where else ""
+    return f"<li>{grade}<span>{point.words}{link}</span></li>"
 
 
-def _preparation(model: SubspaceClusterer) -> str:
-    """Return the HTML on how values were prepared before clustering; "" if they were not."""
-    preparation = getattr(model, "preparation_", None)
-    if preparation is None:
-        return ""
-    taken_for = f"{escape(preparation.taken_for)} " if preparation.taken_for else ""
-    return f"<p>{taken_for}How the values were prepared: {escape(preparation)}.</p>"
+def _sizes(found: Findings) -> str:
+    """Return how many clusters of which sizes there are: 3 clusters of 19, 11 and 8 samples."""
+    sizes = [len(cluster.members) for cluster in found.clusters]
+    outside = len(found.outliers)
+    listed = in_a_row([f"{size:,}" for size in sizes])
+    if len(sizes) > CLUSTERS:
+        listed = f"{min(sizes):,} to {max(sizes):,}"
+    words = f"{count(len(sizes), 'cluster')} of {listed} samples."
+    if not outside and found.p_values is None:
+        return words
+    return f"{words} {count(outside, 'outlier')} in no cluster."
 
 
-def _verdicts(draft: Draft) -> list[str]:
-    """Return sentences, as HTML, on how far to trust the clusters.
-
-    They are those of the caller's stability and those kept with the model. If none are kept and X
-    is given, whether K-means finds the same clusters is measured here.
-    """
-    model = draft.found.model
-    kept = model.record_.verdicts
-    verdicts = [] if draft.stability is None else [draft.stability.verdict]
-    verdicts += kept
-    if not kept and draft.data is not None:
-        verdicts.append(means_or_directions(model, draft.data).verdict)
-    unmeasured = [] if draft.stability or kept else [UNMEASURED]
-    return unmeasured + [escape(verdict) for verdict in dict.fromkeys(verdicts)]
-
-
-def _tiles(draft: Draft) -> list[tuple[str, str]]:
-    found = draft.found
-    tiles = [("Clusters", str(len(found.clusters)))]
-    if found.common is None:
-        tiles.append(("Dimensions", _dimensions([c.dimension or 0 for c in found.clusters])))
-        tiles.append(("Variables each", _span([c.n_variables for c in found.clusters])))
-    else:
-        tiles.append(("Variables", f"{len(found.common.places):,}"))
-    if draft.stability is not None and len(found.clusters) > 1:
-        tiles.append(("Stability", f"{draft.stability.stability:.2f}"))
+def _points(draft: Draft) -> Iterator[Point]:
+    """Yield what was found out about all clusters, doubts among it."""
+    found, model = draft.found, draft.found.model
+    yield from _stability(draft)
     if found.classes is not None:
-        tiles.append(("Agreement (ARI)", f"{adjusted_rand_score(*found.known):.2f}"))
-    if found.p_values is not None:
-        tiles.append(("Outliers", f"{len(found.outliers):,}"))
+        own, labels = found.known
+        right, index = matched_accuracy(own, labels), adjusted_rand_score(own, labels)
+        words = (
+            f"{right * len(own):,.0f} of {len(own):,} samples are in the cluster that matches "
+            f"their class (adjusted Rand index {index:.2f})."
+        )
+        yield Point(words, "agreement")
+    if found.probabilities is not None and len(found.clusters) > 1:
+        unsure = np.flatnonzero(found.unsure)
+        order = unsure[np.argsort(found.probabilities[unsure].max(axis=1), kind="stable")]
+        yield Point(_uncertain(found, order), "samples")
+    chosen = getattr(model, "selection_", None) or {}
+    fact = chosen.get("fact", chosen.get("verdict"))
+    if fact and draft.selection is None:
+        yield Point(escape(fact), "choice", Grade(chosen.get("grade", Grade.UNKNOWN)))
+    if draft.markers is not None and draft.markers.grade is not Grade.SURE:
+        yield Point(escape(draft.markers.verdict), "markers", draft.markers.grade)
     if found.missing is not None:
-        tiles.append(("Values missing", percent(found.missing.share)))
-    return tiles + tile_of_warnings(found.model.record_.warned)
+        yield Point(f"{percent(found.missing.share)} of the values are missing.", "missing")
+    for each in model.record_.warned:
+        grade = Grade.UNKNOWN if each.kind == "note" else Grade.DOUBTFUL
+        yield Point(escape(each), "", grade)
 
 
-def tile_of_warnings(warned: Iterable[Message]) -> list[tuple[str, str]]:
-    """Return the tile with the number of warnings, notes aside, in a list; [] if there are none."""
-    doubts = sum(each.kind != "note" for each in warned)
-    return [("Warnings", str(doubts))] if doubts else []
+def _stability(draft: Draft) -> Iterator[Point]:
+    """Yield how far halves and K-means agree: the caller's measures, or those of the model."""
+    model, measured = draft.found.model, draft.stability
+    kept: Sequence[str | Verdict] = model.record_.verdicts
+    told = ""
+    if measured is not None:
+        told = measured.verdict
+        halves = count(len(measured.per_resample), "halving")
+        numbers = f"({measured.stability:.2f} over {halves}, 1 is perfect)."
+        words, said = told, measured.conclusion
+        if measured.grade is Grade.SURE:
+            words = f"Stable {numbers}"
+        elif said.code in HALVES:
+            words = str(replace(said, fact=f"{HALVES[said.code]} {numbers}"))
+        yield Point(escape(words), "", measured.grade)
+    elif not kept:
+        yield Point(UNMEASURED, "", Grade.DOUBTFUL)
+    for each in kept:
+        if str(each) != told:
+            yield Point(
+                escape(each), "", Grade(each.grade) if isinstance(each, Verdict) else Grade.UNKNOWN
+            )
+    if not kept and draft.data is not None:
+        yield Point(escape(means_or_directions(model, draft.data).verdict), "")
 
 
-def warnings(draft: Draft) -> str | None:
-    """Return the HTML list of all warnings of the fit; None if there are none."""
-    return list_of_warnings(draft.found.model.record_.warned)
+def _uncertain(found: Findings, unsure: np.ndarray) -> str:
+    if not len(unsure):
+        return "No sample is uncertain: each label has a probability of 0.9 or more."
+    verb = "is" if len(unsure) == 1 else "are"
+    names = named(found.sample_names, unsure)
+    return f"{count(len(unsure), 'sample')} {verb} uncertain (probability below 0.9): {names}."
+
+
+def _cluster_in_words(draft: Draft, cluster: Cluster) -> str:
+    """Return a list entry on one cluster: its size, classes and variables."""
+    found, k = draft.found, cluster.number
+    parts = [f"{count(len(cluster.members), 'sample')}"]
+    parts += [of] if (of := classes_in_words(found, k)) else []
+    words = f"<b>{escape(heading(found, k))}</b>: {', '.join(parts)}."
+    ways = _ways(draft, cluster)
+    if ways:
+        words += f" {'; '.join(ways)}."
+    return f'<li>{swatch(k)}<span>{words} <a class="where" href="#cluster-{k}">show</a></span></li>'
+
+
+def heading(found: Findings, k: int) -> str:
+    """Return the name of a cluster with a capital at its beginning."""
+    return found.names[k][:1].upper() + found.names[k][1:]
+
+
+def classes_in_words(found: Findings, k: int) -> str:
+    """Return which classes a cluster holds, as HTML, if that is clear-cut; else ""."""
+    own, labels = found.known
+    members = [name for name, label in zip(own, labels, strict=True) if label == k]
+    if not members:
+        return ""
+    names, counts = np.unique(members, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    name, size = str(names[order[0]]), int(counts[order[0]])
+    total, shown = own.count(name), _class(name, "of ")
+    if size < MOSTLY * len(members):
+        return f"no single class ({100 * size / len(members):.0f} % {_class(name)})"
+    held = f"all {total:,} {shown}" if size == total else f"{size:,} of the {total:,} {shown}"
+    others = len(members) - size
+    if not others:
+        return f"{held}, no other"
+    if len(names) > 1 + NAMED_CLASSES:
+        return f"{held} and {count(others, 'other')}"
+    more = [f"{counts[i]:,} {_class(str(names[i]), 'of ')}" for i in order[1:]]
+    return f"{held} and {in_a_row(more)}"
+
+
+def _class(name: str, link: str = "") -> str:
+    """Return the name of a class as HTML; a number is called a class, after the word ``link``."""
+    word = f"{link}class " if name.replace(".", "").isdigit() else ""
+    return f'{word}<bdi class="name">{escape(name)}</bdi>'
+
+
+def _ways(draft: Draft, cluster: Cluster) -> list[str]:
+    """Return the first variables that are high and low in a cluster, as HTML."""
+    found, apart = draft.found, cluster.apart
+    if apart is None or found.alone(cluster) or found.others_are_one(cluster):
+        return []
+    beyond = beyond_chance(apart, facts_of(found.model).names, cluster.number, draft.markers)
+    ways: list[str] = []
+    for word, sign in (("High in", 1), ("low in", -1)):
+        names = [found.variable_names[j] for j in beyond if sign * apart.difference[j] > 0]
+        if names:
+            shown = ", ".join(
+                f'<bdi class="name">{escape(each)}</bdi>' for each in names[:VARIABLES]
+            )
+            ways.append(f"{word if ways else word.capitalize()} {shown}")
+    if not ways and cluster.dimension and cluster.loadings is not None:
+        names = [found.variable_names[j] for j in cluster.loadings.places[:VARIABLES]]
+        shown = ", ".join(f'<bdi class="name">{escape(each)}</bdi>' for each in names)
+        return [f"No mean differs beyond chance. It varies most in {shown}"]
+    return ways or ["No mean differs beyond chance"]
 
 
 def missing(draft: Draft) -> str | None:
@@ -116,12 +242,7 @@ def tile(name: str, value: str) -> str:
     return f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
 
 
-def _dimensions(values: list[int]) -> str:
-    if max(values) == 0:
-        return "mean profiles"
-    return f"mean profile to {max(values):,}" if min(values) == 0 else _span(values)
-
-
-def _span(values: list[int]) -> str:
-    low, high = min(values), max(values)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+def tile_of_warnings(warned: Iterable[Message]) -> list[tuple[str, str]]:
+    """Return the tile with the number of warnings, notes aside, in a list; [] if there are none."""
+    doubts = sum(each.kind != "note" for each in warned)
+    return [("Warnings", str(doubts))] if doubts else []

@@ -54,31 +54,9 @@ def _heads(heads: Iterable[str]) -> str:
     return "".join(f'<th scope="col">{head}</th>' for head in heads)
 
 
-def cluster_sizes(found: Findings) -> str:
-    """Return an HTML table with each cluster's numbers of samples, dimensions and variables."""
-    n, rows = len(found.labels), []
-    for cluster in found.clusters:
-        share = len(cluster.members) / n
-        size = f'{len(cluster.members):,} <span class="quiet wide">({100 * share:.0f} %)</span>'
-        word = '<span class="wide">Cluster </span>'
-        row = [f"{swatch(cluster.number)}{word}{cluster.number}", size]
-        if cluster.loadings is not None:
-            row += [str(cluster.dimension or "mean profile"), f"{cluster.n_variables:,}"]
-        rows.append([*row, _bar(share, colour(cluster.number))])
-    if len(found.outliers):
-        share = len(found.outliers) / n
-        size = f'{len(found.outliers):,} <span class="quiet wide">({100 * share:.0f} %)</span>'
-        blank = ["", ""] if found.common is None else []
-        rows.append([f"{swatch(-1)}Outliers", size, *blank, _bar(share, colour(-1))])
-    heads = ["Cluster", "Samples"]
-    heads += ["Dimensions", "Variables"] if found.common is None else []
-    heads.append('<span class="wide">Share of the samples</span>')
-    return simple("Size of the clusters", heads, rows)
-
-
 def samples(found: Findings) -> str:
     """Return an HTML table of samples to search, sort and copy, those between clusters first."""
-    shown, columns = _notable_samples(found), _sample_columns(found)
+    shown, columns = _notable_samples(found), sample_columns(found)
     rows = (
         (found.sample_names[i], str(found.labels[i]), [cell(i) for cell in columns.values()])
         for i in shown
@@ -86,33 +64,33 @@ def samples(found: Findings) -> str:
     caption = f"{count(len(shown), 'sample')}."
     if len(shown) < len(found.labels):
         most = "" if found.influence is None else " and the most influential"
-        caption = (
-            f"{len(shown):,} of {len(found.labels):,} samples: those nearest to another cluster"
-        )
+        caption = f"{len(shown):,} of {len(found.labels):,} samples: the least certain"
         caption += f"{most}."
-    if found.rivalry is not None:
+    if "Between" in columns:
         caption += " At 100 % in the column Between, the next cluster is just as near."
-    clusters = [c.number for c in found.clusters] + [-1] * bool(len(found.outliers))
-    return lookup("sample", caption, ["Sample", *columns], rows, by_cluster(clusters))
+    choice = by_cluster(found, [c.number for c in found.clusters])
+    choice |= {"-1": "Outliers"} if len(found.outliers) else {}
+    return lookup("sample", caption, ["Sample", *columns], rows, choice)
 
 
-def _sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
+def sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
     """Return the columns of the table of samples: heading, and a function from sample to cell."""
     rivalry, classes, influence = found.rivalry, found.classes, found.influence
+    sure, odd = found.probabilities, found.p_values
     columns: dict[str, Callable[[int], str]] = {}
-    if rivalry is not None:
-        columns["Between"] = lambda i: percent_cell(rivalry.closeness[i], least=0.1)
-    columns["Cluster"] = lambda i: cluster_cell(int(found.labels[i]))
-    if rivalry is not None:
-        columns["Next"] = lambda i: cluster_cell(int(rivalry.rival[i]))
+    columns["Cluster"] = lambda i: cluster_cell(found, int(found.labels[i]))
     if classes is not None:
         columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
+    if sure is not None and sure.shape[1] > 1:
+        columns["Probability"] = lambda i: percent_cell(
+            sure[i].max() if found.labels[i] >= 0 else np.nan
+        )
+    elif rivalry is not None:
+        columns["Between"] = lambda i: percent_cell(rivalry.closeness[i], least=0.1)
     if rivalry is not None:
-        columns["Own score"] = lambda i: number_cell(rivalry.own[i])
-        columns["Score there"] = lambda i: number_cell(rivalry.other[i])
-    if found.p_values is not None:
-        p_values = found.p_values
-        columns["p-value"] = lambda i: number_cell(p_values[i])
+        columns["Next"] = lambda i: cluster_cell(found, int(rivalry.rival[i]))
+    if odd is not None:
+        columns["p-value"] = lambda i: number_cell(odd[i])
     if influence is not None and not _is_own_score(found):
         columns["Influence"] = lambda i: number_cell(influence[i])
     return columns
@@ -126,13 +104,16 @@ def _is_own_score(found: Findings) -> bool:
 
 
 def _notable_samples(found: Findings) -> Any:
-    """Return the indices of up to 1000 samples to list, the nearest to another cluster first.
+    """Return the indices of up to 1000 samples to list: outliers, then the least certain ones.
 
-    Of more samples, half are the nearest to another cluster and half the most influential.
+    Of more samples, half are these and half the most influential.
     """
     order = np.arange(len(found.labels))
-    if found.rivalry is not None:
+    if found.probabilities is not None:
+        order = np.argsort(found.probabilities.max(axis=1), kind="stable")
+    elif found.rivalry is not None:
         order = np.argsort(-found.rivalry.closeness, kind="stable")
+    order = np.concatenate([found.outliers, order[found.labels[order] >= 0]])
     if len(order) <= MOST_SAMPLES or found.influence is None:
         return order[:MOST_SAMPLES]
     half = MOST_SAMPLES // 2
@@ -160,7 +141,7 @@ def differences(found: Findings, beyond: Mapping[int, Indices]) -> str:
         sizes = [apart.difference, apart.effect] if known else [apart.difference]
         sure = set(beyond[k].tolist())
         for j in beyond_first(apart, beyond[k])[:most]:
-            cells = [cluster_cell(k), *(number_cell(size[j]) for size in sizes)]
+            cells = [cluster_cell(found, k), *(number_cell(size[j]) for size in sizes)]
             cells += [f"<td>{'yes' if j in sure else 'no'}</td>"] * known
             rows.append((found.variable_names[j], str(k), cells))
     caption = "All variables that differ."
@@ -171,7 +152,7 @@ def differences(found: Findings, beyond: Mapping[int, Indices]) -> str:
         caption += " Effect is the same in standard deviations within the clusters."
     caption += _note_on_single_samples(found)
     heads = ["Variable", "Cluster", "Difference", *["Effect", "Beyond chance"] * known]
-    return lookup("variable", caption, heads, rows, by_cluster(k for k, _ in groups))
+    return lookup("variable", caption, heads, rows, by_cluster(found, (k for k, _ in groups)))
 
 
 def variables(found: Findings) -> str:
@@ -195,7 +176,7 @@ def variables(found: Findings) -> str:
     caption = "All variables with a weight"
     if weights is None:
         heads = ["Cluster", "Strength", *(f"Axis {r + 1}" for r in range(axes))]
-        choice, whose = by_cluster(k for k, _ in groups), " of each cluster"
+        choice, whose = by_cluster(found, (k for k, _ in groups)), " of each cluster"
         caption = "All variables with a loading"
     if len(rows) < full:
         caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
@@ -215,25 +196,29 @@ def _variable_rows(
 ) -> Iterator[tuple[str, str, list[str]]]:
     rows = zip(loadings.places[:most], loadings.strength, loadings.values, strict=False)
     for j, strength, values in rows:
-        cells = [] if k is None else [cluster_cell(k), percent_cell(strength)]
+        cells = [] if k is None else [cluster_cell(found, k), percent_cell(strength)]
         cells += map(number_cell, values[:axes])
         cells += ["<td></td>"] * (axes - len(values))
         yield found.variable_names[j], "all" if k is None else str(k), cells
 
 
 def contingency(found: Findings) -> str:
-    """Return an HTML table of counts, classes by clusters, shaded by the share of the class."""
-    own, labels = found.known
-    classes = sorted(set(own))
-    known = np.array([classes.index(name) for name in own])
-    table = np.zeros((len(classes), len(found.clusters)), dtype=int)
-    np.add.at(table, (known, labels), 1)
-    heads = ["Class"] + [f"{swatch(c.number)}{c.number}" for c in found.clusters]
+    """Return an HTML table of classes by clusters, with counts and shares of the class."""
+    own = found.classes or []
+    with_class = [i for i, name in enumerate(own) if name]
+    classes = sorted({own[i] for i in with_class})
+    # The last column, of the label -1, is the samples in no cluster.
+    table = np.zeros((len(classes), len(found.clusters) + 1), dtype=int)
+    known = np.array([classes.index(own[i]) for i in with_class])
+    np.add.at(table, (known, found.labels[with_class]), 1)
+    heads = [f"{swatch(c.number)}{short_name(found, c.number)}" for c in found.clusters]
+    if table[:, -1].any():
+        heads.append(f"{swatch(-1)}Outliers")
+    else:
+        table = table[:, :-1]
     body = (_heat_row(name, row) for name, row in zip(classes, table, strict=True))
-    caption = (
-        "Samples of each class (rows) in each cluster (columns), shaded by the share of the class."
-    )
-    return _scrolled(caption, _heads(heads), body, "whole heat")
+    caption = "Samples of each class in each cluster, with their share of the class."
+    return _scrolled(caption, _heads(["Class", "Samples", *heads]), body, "whole heat")
 
 
 def starts(rows: Sequence[dict[str, Any]]) -> str:
@@ -264,10 +249,14 @@ def _heat_row(name: str, row: Any) -> str:
     best = int(row.argmax())
     cells = "".join(
         f'<td class="{"best" if k == best else ""}" style="--share:{value / total:.2f}">'
-        f"{value:,}</td>"
+        f"{value:,}{_share(value / total)}</td>"
         for k, value in enumerate(row)
     )
-    return f'<tr><th scope="row" class="name">{escape(name)}</th>{cells}</tr>'
+    return f'<tr><th scope="row" class="name">{escape(name)}</th><td>{total:,}</td>{cells}</tr>'
+
+
+def _share(share: float) -> str:
+    return f' <span class="quiet">({100 * share:.0f} %)</span>' if share else ""
 
 
 def lookup(
@@ -311,9 +300,9 @@ def lookup(
     )
 
 
-def by_cluster(clusters: Iterable[int | None]) -> dict[str, str]:
+def by_cluster(found: Findings, clusters: Iterable[int | None]) -> dict[str, str]:
     """Return the groups of a table whose rows belong to clusters, and how to call them."""
-    return {str(k): "Outliers" if k == -1 else f"Cluster {k}" for k in clusters}
+    return {str(k): found.called(k) for k in clusters if k is not None}
 
 
 def _scrolled(caption: str, top: str, rows: Iterable[str], kind: str) -> str:
@@ -327,18 +316,15 @@ def _scrolled(caption: str, top: str, rows: Iterable[str], kind: str) -> str:
     )
 
 
-def cluster_cell(k: int) -> str:
-    """Return the HTML cell of a cluster: its marker and its number."""
-    return f"<td>{swatch(k)}{'none' if k < 0 else k}</td>"
+def cluster_cell(found: Findings, k: int) -> str:
+    """Return the HTML cell of a cluster: its marker, and its number or its name."""
+    return f'<td data-value="{k}">{swatch(k)}{short_name(found, k)}</td>'
 
 
-def _bar(share: float, shade: str) -> str:
-    """Return the HTML of a bar that is ``share`` of its cell long."""
-    width = f"{100 * share:.1f}%"
-    return (
-        '<span class="amount wide" aria-hidden="true">'
-        f'<i style="width:{width};background:{shade}"></i></span>'
-    )
+def short_name(found: Findings, k: int) -> str:
+    """Return as HTML what a cluster is called in a table: its number, unless it has a name."""
+    name = found.called(k)
+    return escape(name.removeprefix("cluster ") if name == f"cluster {k}" else name)
 
 
 def number_cell(value: float) -> str:

@@ -21,14 +21,16 @@ function paint(name) {
   return colour;
 }
 
-// In a narrow figure names of variables may take a third of the width, so that bars have room.
-const NARROW = 420, LONGEST = 16;
+// Names of variables may take a third of the width, so that bars have room; they are cut beyond.
+const LETTER = 6.5;
 
-function shortened(axis) {
+function shortened(axis, width) {
+  const most = Math.max(16, Math.floor(width / 3 / LETTER));
   const cut = (text) => {
     const letters = text.match(/&\w+;|./gsu) ?? [];  // the text is escaped: &lt; is one letter
-    if (letters.length <= LONGEST) return text;
-    return [...letters.slice(0, LONGEST / 2), "\u2026", ...letters.slice(1 - LONGEST / 2)].join("");
+    if (letters.length <= most) return text;
+    const half = Math.floor(most / 2);
+    return [...letters.slice(0, half), "\u2026", ...letters.slice(1 - half)].join("");
   };
   return axis?.ticktext ? { ...axis, ticktext: axis.ticktext.map(cut) } : axis;
 }
@@ -42,7 +44,7 @@ function themed(layout, width) {
   const lines = { gridcolor: line, zerolinecolor: quiet, linecolor: line };
   for (const axis of ["xaxis", "xaxis2", "xaxis3", "yaxis"])
     if (layout[axis]) result[axis] = { ...layout[axis], ...lines };
-  if (width < NARROW && result.yaxis) result.yaxis = shortened(result.yaxis);
+  if (result.yaxis) result.yaxis = shortened(result.yaxis, width);
   if (layout.scene) {
     result.scene = { ...layout.scene };
     for (const axis of ["xaxis", "yaxis", "zaxis"])
@@ -52,8 +54,58 @@ function themed(layout, width) {
   return result;
 }
 
-function draw(place) {
+// All samples in one picture, coloured by a column; of those drawn, and of all that are searched.
+const clouds = {};
+const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+
+function cloud(place, meta) {
+  const { x, y, names, columns, unsure } = meta;
+  const { by = 0, wanted = [] } = clouds[place.id] ?? {};
+  const told = (column, i) => column.levels ? (column.levels[column.values[i]]?.name ?? "none") : column.values[i] ?? "not known";
+  const words = (i) => [`<b>${escaped(names[i])}</b>`, ...columns.map((each) => `${escaped(each.name)}: ${escaped(String(told(each, i)))}`)].join("<br>");
+  const trace = (rows, marker, more) => ({
+    type: "scatter", mode: "markers", x: rows.map((i) => x[i]), y: rows.map((i) => y[i]),
+    text: rows.map(words), hovertemplate: "%{text}<extra></extra>",
+    marker: { size: 8, opacity: wanted.length ? 0.2 : 0.85, ...marker }, ...more,
+  });
+  const { levels, values, name } = columns[by];
+  const drawn = [...new Set([...meta.drawn, ...wanted])];
+  const traces = [];
+  if (levels) {
+    const groups = levels.map(() => []), none = [];
+    for (const i of drawn) (groups[values[i]] ?? none).push(i);
+    groups.forEach((rows, level) => traces.push(trace(rows, { color: levels[level].color, symbol: levels[level].symbol }, { name: escaped(levels[level].name) })));
+    if (none.length) traces.push(trace(none, { color: "#888888", symbol: "x" }, { name: "none" }));
+  } else {
+    const colorbar = { thickness: 10, outlinewidth: 0, len: 0.7, title: { text: escaped(name) } };
+    const marker = { color: drawn.map((i) => values[i]), colorscale: meta.scale, colorbar, showscale: true };
+    traces.push(trace(drawn, marker, { showlegend: false, name: escaped(name) }));
+  }
+  const ring = (rows, size, width, more) => trace(rows, { size, opacity: 1, color: paint("ink"), symbol: "circle-open", line: { width } }, more);
+  const open = unsure.filter((i) => drawn.includes(i));
+  if (open.length) traces.push(ring(open, 14, 1.2, { name: "uncertain", hoverinfo: "skip", hovertemplate: null }));
+  if (wanted.length) {
+    const named = { mode: "markers+text", textposition: "top center", text: wanted.map((i) => escaped(names[i])), hovertext: wanted.map(words), hovertemplate: "%{hovertext}<extra></extra>" };
+    traces.push(ring(wanted, 17, 2.5, { name: "found", ...(wanted.length <= 8 ? named : {}) }));
+  }
+  return traces;
+}
+
+// The names of samples and variables that a heat map tells, once for all its cells.
+const told = (trace, samples) => ({
+  ...trace,
+  customdata: trace.y.map(() => samples),
+  text: trace.text ?? trace.meta.map((name) => samples.map(() => name)),
+});
+
+function content(place) {
   const { data, layout } = figures[place.dataset.figure];
+  if (layout.meta?.columns) return cloud(place, layout.meta);
+  return layout.meta?.samples ? data.map((trace) => told(trace, layout.meta.samples)) : data;
+}
+
+function draw(place) {
+  const { layout } = figures[place.dataset.figure], data = content(place);
   drawn.add(place);
   fitting.observe(place);
   const width = place.clientWidth;
@@ -86,7 +138,7 @@ addEventListener("beforeprint", () => {
 });
 
 // A link to a section that is folded away unfolds it.
-for (const link of document.querySelectorAll("nav a"))
+for (const link of document.querySelectorAll("nav a, a.where"))
   link.addEventListener("click", () => {
     const folded = document.querySelector(`${link.hash} > details`);
     if (folded) folded.open = true;
@@ -153,6 +205,22 @@ for (const group of document.querySelectorAll("[data-choice]")) {
     });
 }
 
+// The picture of all samples: what its colours show, and a sample to find.
+for (const box of document.querySelectorAll("[data-cloud]")) {
+  const place = document.getElementById(box.dataset.cloud), { names } = figures[box.dataset.cloud].layout.meta;
+  const choice = box.querySelector("select"), search = box.querySelector("input"), said = box.querySelector(".said");
+  box.hidden = false;
+  const show = () => {
+    const text = search.value.trim().toLowerCase();
+    const wanted = text ? [...names.keys()].filter((i) => names[i].toLowerCase().includes(text)) : [];
+    clouds[place.id] = { by: Number(choice.value), wanted };
+    said.textContent = text ? `${wanted.length.toLocaleString("en")} ${wanted.length === 1 ? "sample" : "samples"} found` : "";
+    draw(place);
+  };
+  choice.addEventListener("change", show);
+  search.addEventListener("input", show);
+}
+
 // Tables that are searched, sorted and copied.
 const value = (row, column) => row.cells[column].dataset.value ?? row.cells[column].textContent;
 function compare(one, other) {
@@ -211,7 +279,7 @@ for (const box of document.querySelectorAll(".lookup")) {
 
 // An option such as --dims, and a figure with its %, do not break at the end of a line.
 const WHOLE = /(--[a-z][a-z-]*|\d+ %)/;
-for (const sentence of document.querySelectorAll("p, li, caption, figcaption")) {
+for (const sentence of document.querySelectorAll("p, li, li > span, caption, figcaption")) {
   for (const text of [...sentence.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE)) {
     const parts = text.data.split(WHOLE);
     if (parts.length === 1) continue;

@@ -1,0 +1,240 @@
+"""All samples of the page of a model in one picture, and the heat map of what tells them apart."""
+
+from typing import Any
+
+import numpy as np
+
+from subspaces._types import Array, Indices
+from subspaces.app.report._canvas import (
+    DIVERGING,
+    GREY,
+    colour,
+    figure,
+    narrow,
+    random_part,
+    symbol,
+)
+from subspaces.app.report._draft import Draft
+from subspaces.app.report._findings import Findings
+from subspaces.app.report._names import as_text, escape, plotly_text
+from subspaces.facts import facts_of
+from subspaces.plots import _picture as picture
+from subspaces.plots._picture import Column
+
+# Most samples that the picture draws at once, that it holds to be searched for, and a heat map has.
+DRAWN, HELD, ACROSS = 3000, 20_000, 500
+# Variables of a heat map, bars of metadata above it, and levels of one that its legend lists.
+VARIABLES, BARS, LISTED = 36, 6, 12
+# From low to high, readable in light and dark.
+SCALE = "Cividis"
+
+
+def overview(draft: Draft) -> str:
+    """Return the HTML of the picture of all samples; "" if nobody knows where they lie."""
+    found = draft.found
+    if found.picture is None or len(found.labels) < 2:
+        return ""
+    columns = [_clusters_of(found), *found.columns, *_measures(found)]
+    options = "".join(
+        f'<option value="{i}">{escape(each.name)}</option>' for i, each in enumerate(columns)
+    )
+    controls = (
+        '<div class="controls" data-cloud="overview" hidden>'
+        f"<label>Colour by<select>{options}</select></label>"
+        '<label>Find a sample<input type="search" autocomplete="off" spellcheck="false"></label>'
+        '<span class="said" role="status" aria-live="polite"></span></div>'
+    )
+    caption = "Point at a mark to see the sample." + _what_is_marked(found)
+    label = "All samples on two axes, in colours of your choice"
+    drawing = _cloud(found, columns)
+    return controls + draft.figure("overview", drawing, label, caption + _thinned(drawing, found))
+
+
+def _what_is_marked(found: Findings) -> str:
+    rings = " Rings: uncertain samples." * bool(found.unsure.any())
+    return rings + " Grey crosses: outliers." * bool(len(found.outliers))
+
+
+def _thinned(drawing: Any, found: Findings) -> str:
+    drawn, n = len(drawing.layout.meta["drawn"]), len(found.labels)
+    return f" Drawn: {drawn:,} of {n:,} samples, a random part." if drawn < n else ""
+
+
+def _clusters_of(found: Findings) -> Column:
+    return Column("Cluster", list(found.names), found.labels.astype(float))
+
+
+def _measures(found: Findings) -> list[Column]:
+    """Return what the model says of each sample, as columns."""
+    columns = []
+    if found.probabilities is not None and found.probabilities.shape[1] > 1:
+        columns.append(Column("Probability", [], found.probabilities.max(axis=1)))
+    elif found.rivalry is not None:
+        columns.append(Column("Closeness to the next cluster", [], found.rivalry.closeness))
+    if found.influence is not None:
+        columns.append(Column("Influence", [], found.influence))
+    return columns
+
+
+def _cloud(found: Findings, columns: list[Column]) -> Any:
+    """Return a figure without traces; the page's script draws them from its ``meta``."""
+    assert found.picture is not None
+    n, places = len(found.labels), found.picture.places
+    unsure = found.unsure
+    measures = [unsure.astype(float), (found.labels < 0).astype(float)]
+    measures += [] if found.influence is None else [found.influence]
+    measures += [] if found.rivalry is None else [found.rivalry.closeness]
+    kept = random_part(n, HELD, measures)
+    drawn = random_part(len(kept), DRAWN, [each[kept] for each in measures])
+    meta = {
+        "x": _short(places[kept, 0]),
+        "y": _short(places[kept, 1]),
+        "names": [as_text(found.sample_names[i]) for i in kept],
+        "columns": [_for_script(found, each, kept) for each in columns],
+        "unsure": np.flatnonzero(unsure[kept]).tolist(),
+        "drawn": drawn.tolist(),
+        "scale": SCALE,
+    }
+    first, second = found.picture.titles
+    return figure(
+        [], height=470, xtitle=first, ytitle=second, legend=True, meta=meta,
+        xaxis={"zeroline": False}, yaxis={"zeroline": False},
+    )  # fmt: skip
+
+
+def _for_script(found: Findings, of: Column, kept: Indices) -> dict[str, Any]:
+    if not of.levels:
+        return {"name": of.name, "values": _short(of.values[kept])}
+    levels = [
+        {"name": level, "color": colour(c), "symbol": symbol(c)}
+        for level, c in zip(of.levels, _colours(found, of), strict=True)
+    ]
+    return {"name": of.name, "levels": levels, "values": of.codes[kept].tolist()}
+
+
+def _colours(found: Findings, of: Column) -> list[int]:
+    """Return the number of the colour of each level."""
+    if of.name == "Cluster" and of.levels == found.names:
+        return list(range(len(of.levels)))
+    return picture.as_colours_of_clusters(of, found.labels, len(found.clusters)).tolist()
+
+
+def _short(values: Array) -> list[float | None]:
+    """Return numbers in four digits, for a short page; None if a number is not finite."""
+    return [float(f"{value:.4g}") if np.isfinite(value) else None for value in values]
+
+
+def heat_map(draft: Draft) -> str | None:
+    """Return the HTML of the heat map; None without the table, or if nothing is to be shown."""
+    found = draft.found
+    if found.rows is None or found.picture is None:
+        return None
+    variables = picture.telling_variables(facts_of(found.model), VARIABLES)
+    if not len(variables):
+        return None
+    drawing = _heat(found, variables)
+    across = len(drawing.layout.meta["samples"])
+    part = "" if across == len(found.labels) else " Each cluster shows a part of its samples."
+    caption = (
+        "Each column is a sample, each row a variable that sets a cluster apart, or that varies "
+        "along its axes. Colours are "
+        "standard deviations from the mean of the variable: blue is high, orange low. The bars "
+        f"on top show the clusters and what else is known.{part}"
+    )
+    label = "Heat map of the variables that set clusters apart, by samples, ordered by cluster"
+    return draft.figure("heat-map", drawing, label, caption) + _legend(found)
+
+
+def _legend(found: Findings) -> str:
+    """Return the HTML of what the colours of the bars mean; "" if there are none."""
+    lines = []
+    for bar in found.columns[:BARS]:
+        if 0 < len(bar.levels) <= LISTED:
+            shades = map(colour, _colours(found, bar))
+            entries = "".join(
+                f'<span><i style="background:{shade}"></i>{escape(level)}</span>'
+                for level, shade in zip(bar.levels, shades, strict=True)
+            )
+            lines.append(f"<p><b>{escape(bar.name)}</b>{entries}</p>")
+    return f'<div class="legend small">{"".join(lines)}</div>' if lines else ""
+
+
+def _heat(found: Findings, variables: Indices) -> Any:
+    """Return the figure of standardised values, below a bar for each column of metadata."""
+    assert found.rows is not None
+    assert found.picture is not None
+    order = picture.by_cluster(found.labels, found.picture.places[:, 0], ACROSS)
+    bars = [_clusters_of(found), *found.columns[:BARS]]
+    top = len(bars) + 1
+    values = picture.standardised(found.rows[:, variables])[order].T
+    names = [found.variable_names[j] for j in variables]
+    traces = [_bar(found, bar, order, place) for place, bar in enumerate(bars)]
+    traces.append({
+        "type": "heatmap",
+        "z": narrow(np.round(values, 2)),
+        "y": list(range(top, top + len(names))),
+        "meta": [plotly_text(name) for name in names],
+        "zmin": -picture.MOST_SD,
+        "zmax": picture.MOST_SD,
+        "colorscale": DIVERGING,
+        "colorbar": {
+            "thickness": 10, "outlinewidth": 0, "lenmode": "pixels", "len": 130, "y": 1,
+            "yanchor": "top", "nticks": 5, "title": {"text": "SD"},
+        },
+        "hovertemplate": "%{customdata}<br>%{text}: %{z:.2f} SD<extra></extra>",
+    })  # fmt: skip
+    ends = np.flatnonzero(np.diff(found.labels[order])) + 0.5
+    edges = np.array([-0.5, *ends, len(order) - 0.5])
+    middles = (edges[:-1] + edges[1:]) / 2
+    called = [plotly_text(found.called(int(found.labels[order][round(x)]))) for x in middles]
+    line = {"type": "line", "yref": "y", "y0": top - 0.5, "y1": top + len(names) - 0.5}
+    line |= {"line": {"width": 1.5, "color": GREY}}
+    bare = {"showgrid": False, "zeroline": False, "ticks": ""}
+    ticks = [plotly_text(bar.name) for bar in bars] + [plotly_text(name) for name in names]
+    places = [*range(len(bars)), *range(top, top + len(names))]
+    return figure(
+        traces,
+        height=60 + 17 * (top + len(names)),
+        margin={"l": 56, "r": 12, "t": 12, "b": 28},
+        shapes=[{**line, "x0": x, "x1": x} for x in ends],
+        xaxis={"tickvals": middles.tolist(), "ticktext": called, **bare},
+        yaxis={"tickvals": places, "ticktext": ticks, "autorange": "reversed", **bare},
+        meta={"samples": [plotly_text(found.sample_names[i]) for i in order]},
+    )
+
+
+def _bar(found: Findings, of: Column, order: Indices, place: int) -> dict[str, Any]:
+    """Return the heat map of one row that shows a column of metadata, in the order of samples."""
+    values = of.values[order]
+    told = [f"{value:.4g}" for value in values]
+    look: dict[str, Any] = {"colorscale": SCALE}
+    if of.levels:
+        names = [*map(plotly_text, of.levels), "not known"]
+        told = [names[code] for code in of.codes[order]]
+        shades = [*(colour(c) for c in _colours(found, of)), GREY]
+        steps = np.linspace(0.0, 1.0, len(shades) + 1)
+        edges = zip(steps[:-1], steps[1:], shades, strict=True)
+        scale = [[end, shade] for low, high, shade in edges for end in (low, high)]
+        values = np.where(values < 0, len(of.levels), values)
+        look = {"colorscale": scale, "zmin": -0.5, "zmax": len(of.levels) + 0.5}
+    return {
+        "type": "heatmap",
+        "z": [_short(values)],
+        "y": [place],
+        "text": [told],
+        "showscale": False,
+        "hovertemplate": f"%{{customdata}}<br>{plotly_text(of.name)}: %{{text}}<extra></extra>",
+        **look,
+    }
+
+
+def small_picture(places: Array, labels: Indices, most: int = 600) -> str:
+    """Return an SVG of samples (n, 2) coloured by cluster, for several beside each other."""
+    shown = random_part(len(labels), most, [])
+    low, span = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-300)
+    at = 4 + (places[shown] - low) / span * [192, 112]
+    dots = "".join(
+        f'<circle cx="{x:.1f}" cy="{120 - y:.1f}" r="2.2" fill="{colour(int(k))}"/>'
+        for (x, y), k in zip(at, labels[shown], strict=True)
+    )
+    return f'<svg class="small-picture" viewBox="0 0 200 120" aria-hidden="true">{dots}</svg>'
