@@ -318,7 +318,7 @@ def test_how_far_to_trust_the_clusters_stands_in_short(union):
     summary = section(render(model, union.data, stability=steady), "summary")
     assert means_or_directions(model, union.data).verdict in summary
     assert f"Stable ({steady.stability:.2f} over 2 halvings" in summary
-    unsteady = replace(steady, conclusion=Verdict("in_part", "Halves differ.", grade=Grade.NO))
+    unsteady = replace(steady, conclusion=Verdict("one_cloud", "Halves differ.", grade=Grade.NO))
     assert 'no">no</b><span>Halves differ.' in render(model, stability=unsteady)
     alone = section(render(model), "summary")
     assert "Run <code>subspaces.diagnostics.stability(model, X)</code>" in alone
