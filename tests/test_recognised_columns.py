@@ -272,3 +272,12 @@ def test_a_line_of_units_below_the_header_is_refused_with_what_leaves_it_out(fil
     bare = file("x,y\nkg,m\n1,2\n5,1\n4,4\n")
     with refuses("path", naming=["line 2", "'sample1'"]):
         read_table(bare)
+
+
+def test_a_year_among_measurements_is_asked_about(file):
+    x = np.random.default_rng(0).normal(size=30).round(3)
+    table = pd.DataFrame({"Year": np.repeat([2007, 2008, 2009], 10), "x": x, "y": x**2})
+    (doubt,) = doubts(read_table(file(table.to_csv(index=False))), "rows")
+    assert (doubt.code, doubt.parameters["names"]) == ("times", ["Year"])
+    table["Year"] += 0.25
+    assert not doubts(read_table(file(table.to_csv(index=False))), "rows")

@@ -328,7 +328,8 @@ def in_a_row(names: Sequence[Any]) -> str:
 WEIGHTS = (
     *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
     *("infeasible", "swapped", "counts", "batch", "negative_whole", "large_logarithms", "floor"),
-    *("marks", "totals", "annotation", "identifiers", "classes_as_variable", "missing_low"),
+    *("marks", "totals", "annotation", "identifiers", "times"),
+    *("classes_as_variable", "missing_low"),
     *("holds_most", "mostly_missing", "far_mean", "constant_variables", "copies"),
     *("single_samples", "filled_up", "pieces", "empty_variables", "empty_samples"),
     *("neighbours_depend", "few_levels", "heavy_tails", "rests_on_one", "correlated_noise"),

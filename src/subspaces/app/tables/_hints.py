@@ -29,6 +29,8 @@ KEY = re.compile(r"((?i:(^|[_\W])(id|index|idx|nr|no|number|key|code))|[a-z]ID)$
 FEWEST_KEYS = 10
 # What people call further columns of classes that are coded as numbers.
 CODED = {"batch", "category", "digit", "gender", "outcome", "sex", "site", "status", "survived"}
+# Names of variables that tell when a sample was taken.
+TIMES = {"year", "yr", "month", "week", "day", "weekday", "hour", "quarter"}
 # The most levels of a column of whole numbers that is taken for classes whatever its name.
 MOST_CLASSES = 20
 # Numbers that people write for a missing value.
@@ -75,7 +77,7 @@ def doubts(table: Table, samples: str) -> list[DataWarning]:
         advice = Advice("set <samples={other!r}> if they are", "samples")
         facts = {"n": len(table.data), "other": "rows" if samples == "columns" else "columns"}
         found.append(DataWarning("swapped", fact, advice, **facts, names=table.sample_names[:3]))
-    parts = (_intruders, _identifiers, _marks, _columns_of_classes, _without_class, _alike)
+    parts = (_intruders, _identifiers, _times, _marks, _columns_of_classes, _without_class, _alike)
     return [*found, *chain.from_iterable(part(table) for part in parts)]
 
 
@@ -109,7 +111,7 @@ def _columns_of_classes(table: Table) -> Iterator[DataWarning]:
     named = [j for j, name in enumerate(table.variable_names) if name.lower() in coded]
     for j in [*named, 0, p - 1] * (p > 1):
         levels = len(np.unique(table.data[:, j]))
-        if not _is_whole(table, j) or not 1 < levels <= n / 4:
+        if not _is_whole(table, j) or _is_time(table, j) or not 1 < levels <= n / 4:
             continue
         alone = levels <= MOST_CLASSES and not any(_is_whole(table, i) for i in range(p) if i != j)
         if j in named or alone:
@@ -122,6 +124,22 @@ def _columns_of_classes(table: Table) -> Iterator[DataWarning]:
 
 def _is_whole(table: Table, j: int) -> bool:
     return bool((table.data[:, j] == np.rint(table.data[:, j])).all())
+
+
+def _is_time(table: Table, j: int) -> bool:
+    return table.variable_names[j].lower() in TIMES and _is_whole(table, j)
+
+
+def _times(table: Table) -> Iterator[DataWarning]:
+    """Yield a warning on variables that tell when a sample was taken."""
+    p = len(table.variable_names)
+    names = [name for j, name in enumerate(table.variable_names) if _is_time(table, j)]
+    if names and p > len(names):
+        fact = "{names:'} tells when a sample was taken and is used as a measurement."
+        several = "{names:'} tell when a sample was taken and are used as measurements."
+        advice = Advice("add <ignore={names!r}> to leave it out", "ignore")
+        fact = fact if len(names) == 1 else several
+        yield DataWarning("times", fact, advice, names=names)
 
 
 def _intruders(table: Table) -> Iterator[DataWarning]:
