@@ -412,7 +412,7 @@ def test_clusters_in_three_dimensions():
         plots.clusters_3d(generic(5, 4), np.zeros(5))
     with refuses("X", naming=["model.impute(X)"]):
         plots.clusters_3d([[np.nan, 1, 2]] * 2 + [[1, 2, 3]] * 3, np.zeros(5, int))
-    for labels in (np.zeros(4, int), np.zeros(5), np.full(5, -1), list("abcde")):
+    for labels in (np.zeros(4, int), np.zeros(5), np.full(5, -2), list("abcde")):
         with refuses("labels"):
             plots.clusters_3d(generic(5, 3), labels)
 
