@@ -419,6 +419,7 @@ def test_samples_in_no_cluster_are_shown_as_such(union):
     model.labels_ = np.where(np.arange(45) < 3, -1, model.labels_)
     page = render(model, classes=["a"] * 20 + ["b"] * 25)
     assert "3 outliers in no cluster." in section(page, "summary")
+    assert 'In no cluster: <bdi class="name">sample 0</bdi>' in section(page, "summary")
     assert "Outliers</th>" in section(page, "agreement")
     assert '<option value="-1">Outliers</option>' in section(page, "samples")
     assert "Grey crosses" in page

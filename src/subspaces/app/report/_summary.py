@@ -106,6 +106,8 @@ def _points(draft: Draft) -> Iterator[Point]:
         unsure = np.flatnonzero(found.unsure)
         order = unsure[np.argsort(found.probabilities[unsure].max(axis=1), kind="stable")]
         yield Point(_uncertain(found, order), "samples")
+    if len(found.outliers):
+        yield Point(f"In no cluster: {named(found.sample_names, found.outliers)}.", "samples")
     chosen = getattr(model, "selection_", None) or {}
     fact = chosen.get("fact", chosen.get("verdict"))
     if fact and draft.selection is None:
