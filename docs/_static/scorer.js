@@ -1,14 +1,24 @@
-// What a search lists first: pages on a task, then the reference, then derivations.
-const place = (docname) =>
-  /^(guide|about)\//.test(docname) ? 12 : /^derivations\//.test(docname) ? -8 : /^api\//.test(docname) ? 2 : 0;
-var Scorer = {
-  score: (result) => result[4] + place(result[0]),
-  objNameMatch: 11,
-  objPartialMatch: 6,
-  objPrio: { 0: 15, 1: 5, 2: -5 },
-  objPrioDefault: 0,
-  title: 25,
-  partialTitle: 12,
-  term: 5,
-  partialTerm: 2,
-};
+// What a search lists first: a page on a task whose title has all words, then the reference.
+var Scorer = (() => {
+  const asked = (new URLSearchParams(window.location.search).get("q") || "").toLowerCase();
+  const words = asked.split(/[^a-z0-9_]+/).filter((word) => word.length > 2);
+  const has_all = (title) => words.length > 0 && words.every((word) => title.toLowerCase().includes(word));
+  const place = (docname) =>
+    docname === "guide/faq" ? -20
+    : /^guide\//.test(docname) ? 12
+    : /^derivations\//.test(docname) ? -8
+    : /^api\//.test(docname) ? 2
+    : 0;
+  return {
+    score: ([docname, title, anchor, description, score]) =>
+      score + place(docname) + (has_all(title) ? (anchor ? 20 : 40) : 0),
+    objNameMatch: 11,
+    objPartialMatch: 6,
+    objPrio: { 0: 15, 1: 5, 2: -5 },
+    objPrioDefault: 0,
+    title: 25,
+    partialTitle: 12,
+    term: 5,
+    partialTerm: 2,
+  };
+})();
