@@ -7,7 +7,7 @@ var Scorer = (() => {
     docname === "guide/faq" ? -20
     : /^guide\//.test(docname) ? 12
     : /^derivations\//.test(docname) ? -8
-    : /^api\//.test(docname) ? 2
+    : /^api\//.test(docname) ? -6
     : 0;
   return {
     score: ([docname, title, anchor, description, score]) =>
