@@ -57,7 +57,7 @@ def test_outliers_are_in_all_files(run, table, tmp_path):
     right = matched_accuracy(UNION.target[~outside[:50]], model.labels_[:50][~outside[:50]])
     assert summary["in_right_cluster"] == right
     assert f"{outside.sum()} samples are in no cluster" in ended.out
-    assert "<h3>Outliers</h3>" in (out / "report.html").read_text()
+    assert "Grey crosses: outliers." in (out / "report.html").read_text()
     again = run("report", out / "model.npz", "--out", tmp_path / "again.html")
     assert again.code == 0
     assert "Known classes" in (tmp_path / "again.html").read_text()
