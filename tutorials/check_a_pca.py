@@ -60,9 +60,9 @@ ax = plots.loadings(model)
 # %%
 # **Another reason to doubt.** Look at the column ``mixed``. If two components have almost the same
 # variance, their directions are arbitrary within a plane. Other wines would give other directions.
-# Ask for one component more to see it happen:
-four = PCA(5, scale=True).fit(X).loadings()
-print(four.groupby("component")["mixed"].any())
+# Ask for two components more to see it happen:
+five = PCA(5, scale=True).fit(X).loadings()
+print(five.groupby("component")["mixed"].any())
 
 # %%
 # If components are mixed, interpret the plane and not its axes, or rotate them. A varimax rotation
@@ -96,7 +96,7 @@ print(outliers.contributions(95).round(1))
 ax = plots.contributions(outliers, 95)
 
 # %%
-# One wine in 20 tables would be named by chance, so a few names are no drama. Many outliers of one
+# Chance alone names a wine in one of 20 tables, so a few names are no drama. Many outliers of one
 # kind are worse, because they turn the components towards themselves and hide. Ask again with a
 # method that starts from the least outlying half:
 from subspaces.diagnostics import pca_influence, pca_outliers
