@@ -199,7 +199,8 @@ def test_the_example_of_report_works_after_a_fit(run, union_file, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     fit = run("fit", union_file, "--labels", "type", "--clusters", 2, "--no-stability")
     assert fit.code == 0, fit.err
-    example = re.search(r"^ +subspaces (report result/.*)$", run("report", "--help").out, re.MULTILINE)
+    told = run("report", "--help").out
+    example = re.search(r"^ +subspaces (report result/.*)$", told, re.MULTILINE)
     ended = run(*example[1].split())
     assert ended.code == 0, ended.err
 
