@@ -330,7 +330,7 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
     if found.is_doubted:
         fact = (
             "No number of clusters is stable: halves of the samples agree to {top:.2f} at "
-            "most (1 is perfect). Take {chosen} as a guess."
+            "most (1 is perfect). {chosen:#cluster is|clusters are} only a guess."
         )
         return Verdict("unstable", fact, figures, grade=Grade.NO)
     grade = Grade.SURE if round(top, 2) >= SOLID else Grade.DOUBTFUL
@@ -354,7 +354,7 @@ def _stable_ones(found: Numbers, top: float) -> str:
     unclear = top - float(found.stability[equal].min()) > EQUAL
     near = [i for i in (found.perhaps_as_stable if unclear else equal) if i != best]
     others = [i for i in found.solid if i not in {best, *near}]
-    parts = [f"{found.numbers[best]} is the most stable number ({top:.2f})"]
+    parts = [f"{found.numbers[best]} is the most stable number (agreement {top:.2f})"]
     if near and not unclear:
         parts = [f"{_named(found, sorted([best, *near]))} about equally stable"]
     elif near:

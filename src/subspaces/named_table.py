@@ -98,7 +98,8 @@ def without_missing(table: Table, most: float) -> Table:
     gone = np.isnan(table.data).mean(axis=0) > most
     if gone.all():
         fact = (
-            "All variables have more than {value:%} of their values missing, so none is left. "
+            "All variables have more than {value:%} of their values missing, so no variable is "
+            "left. "
             "Set a larger <drop_missing>."
         )
         raise ParameterError("drop_missing", fact, value=most)

@@ -288,7 +288,7 @@ def _suited(
 def _select_as_a_fit(estimator: Any, X: Data, numbers: list[int], margins: Margins) -> Selection:
     """Choose the number of clusters as a fit with ``n_clusters="auto"`` does."""
     if not isinstance(estimator, PSC) or estimator.n_variables is not None or margins != "data":
-        fact = "<criterion='icl'> needs PSC with all variables, and the values as they are."
+        fact = "<criterion='icl'> only works with PSC, and not with <n_variables> or normal scores."
         raise ParameterError("criterion", fact, use("criterion", "auto"), value="icl")
     if numbers != [*range(1, numbers[-1] + 1)]:
         fact = (
@@ -461,7 +461,7 @@ def select_n_components(
         raise ParameterError(
             "criterion",
             "<criterion='press'> always chooses the largest dimension unless <n_variables> is "
-            "set. Choose 'noise'.",
+            "set. Set <criterion='noise'>.",
         )
 
     def fit_with(**changes: Any) -> FittedModel:

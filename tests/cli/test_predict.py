@@ -50,7 +50,10 @@ def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
 
 def test_an_option_of_other_commands_is_told_with_them(fails, model, union_file):
     said = fails("predict", model, union_file, "--affine")
-    assert "It belongs to subspaces fit, select or compare (see: subspaces predict --help)" in said
+    assert (
+        "This option belongs to subspaces fit, select or compare (see: subspaces predict --help)"
+        in said
+    )
 
 
 def test_missing_columns_are_named(fails, model, union_file):

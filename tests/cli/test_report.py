@@ -74,7 +74,7 @@ def test_the_page_has_names_of_clusters_metadata_and_the_command(run, fails, cou
         assert "ill &lt;b&gt;" in words
         assert run("report", out, "--force", "--metadata", more).code == 0
     known[1:].to_csv(more)
-    assert "no row is for the sample 's0'" in fails(*fit, "--force", "--metadata", more)
+    assert "there is no row for the sample 's0'" in fails(*fit, "--force", "--metadata", more)
 
 
 def test_the_page_written_again_tells_what_is_missing(run, union_file, tmp_path):

@@ -209,7 +209,7 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     settings = {"n_init": 1, "max_clusters": 3, "max_components": 2, "random_state": 0}
     model = PSC("auto", n_components="auto", **settings).fit(union.data)
     page = render(model)
-    words = "You left open the number of clusters and their dimensions."
+    words = "PSC chose the number of clusters and the dimensions: "
     assert words in section(page, "choice")
     answers = re.findall(r"<li.*?</li>", section(page, "choice"))
     assert len(answers) == len(model.selection_["answers"])
@@ -221,7 +221,7 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     colours = [set(re.findall(r'fill="(#\w+)"', each)) for each in drawn]
     assert [len(each) for each in colours] == [2, 3]
     fixed = PSC(2, n_components="auto", **settings).fit(union.data)
-    assert "You left open their dimensions" in section(render(fixed), "choice")
+    assert "PSC chose the dimensions: " in section(render(fixed), "choice")
 
 
 def test_warnings_stand_among_the_findings(union):
@@ -253,7 +253,7 @@ def test_many_samples_are_thinned_and_the_page_says_so():
     model = KSubspaces(2, n_components=2, n_init=1, random_state=0).fit(union.data)
     page = render(model)
     assert len(page.encode()) < 15 * MEGABYTE
-    assert "Drawn: 3,000 of 10,000 samples" in page
+    assert "The plot shows 3,000 of 10,000 samples" in page
     assert "1,000 of 10,000 samples" in section(page, "samples")
     assert len(figures_of(page)["own-0"]["data"][0]["text"]) == 2000
     meta = figures_of(page)["overview"]["layout"]["meta"]
@@ -317,7 +317,7 @@ def test_how_far_to_trust_the_clusters_stands_in_short(union):
     assert steady.grade is Grade.SURE
     summary = section(render(model, union.data, stability=steady), "summary")
     assert means_or_directions(model, union.data).verdict in summary
-    assert f"Stable ({steady.stability:.2f} over 2 halvings" in summary
+    assert f"Stable ({steady.stability:.2f} over 2 splits" in summary
     unsteady = replace(steady, conclusion=Verdict("one_cloud", "Halves differ.", grade=Grade.NO))
     assert 'no">no</b><span>Halves differ.' in render(model, stability=unsteady)
     alone = section(render(model), "summary")
@@ -418,7 +418,7 @@ def test_samples_in_no_cluster_are_shown_as_such(union):
     model = PSC(2, n_components=2, random_state=0).fit(union.data)
     model.labels_ = np.where(np.arange(45) < 3, -1, model.labels_)
     page = render(model, classes=["a"] * 20 + ["b"] * 25)
-    assert "3 outliers in no cluster." in section(page, "summary")
+    assert "3 outliers are in no cluster." in section(page, "summary")
     assert 'In no cluster: <bdi class="name">sample 0</bdi>' in section(page, "summary")
     assert "Outliers</th>" in section(page, "agreement")
     assert '<option value="-1">Outliers</option>' in section(page, "samples")

@@ -360,8 +360,8 @@ def _dense(matrix: Any, name: str, who: str, advice: str) -> Array:
     n_bytes = 8 * matrix.shape[0] * matrix.shape[1]
     if n_bytes > MOST_DENSE_BYTES:
         raise MemoryError(
-            f"{who} needs a dense table, and {name} would take {n_bytes / 2**30:.1f} GiB as "
-            f"one. {advice}."
+            f"{who} needs a dense table, but {name} would then take {n_bytes / 2**30:.1f} GiB. "
+            f"{advice}."
         )
     return matrix.toarray()
 
@@ -372,7 +372,7 @@ def _batches(adata: AnnData, batch_key: str | None) -> Codes | None:
         return None
     column = _entry(adata.obs, batch_key, "obs")
     if column.isna().any():
-        fact = "Some cells have no batch in adata.obs[{key!r}]. Give each of them one."
+        fact = "Some cells have no batch in adata.obs[{key!r}]. Give every cell a batch."
         raise ParameterError("batch_key", fact, key=batch_key)
     return np.unique(column.astype(str).to_numpy(), return_inverse=True)[1]
 

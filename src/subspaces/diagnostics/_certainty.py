@@ -123,7 +123,7 @@ def label_confidence(
     n_splits = as_count(n_splits, "n_splits", low=1)
     n_clusters = p.shape[1]
     if n_clusters == 1:
-        alone = Verdict("one_cluster", "There is only one cluster, so every label is sure.")
+        alone = Verdict("one_cluster", "There is only one cluster, so every label is certain.")
         return LabelConfidence(p, 1.0, 1.0, alone)
     weights, counted = weights_of(model, rows)
     weights = None if weights is None else weights[counted]
@@ -266,7 +266,7 @@ def _shrunk(probabilities: Array, kept: float, labels: Codes) -> Array:
 
 def _verdict(agreement: float, n_splits: int) -> Verdict:
     figures = {"agreement": agreement, "splits": n_splits}
-    agree = "Clusters of two halves of the samples agree on {agreement:%} of the labels"
+    agree = "Clusters found in two halves of the samples agree on {agreement:%} of the labels"
     if agreement < IN_DOUBT:
         doubt = f"{agree}, so the clusters themselves are doubtful."
         return Verdict("in_doubt", doubt, figures, TRY, grade=Grade.NO)

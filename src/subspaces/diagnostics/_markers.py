@@ -526,8 +526,8 @@ def _warn_of_scaling(counts: Array, tested: Measured, labels: Labels) -> None:
         doubt(
             TrustWarning,
             "unequal_totals",
-            "The samples of one cluster have {ratio:.1f} times the total of another, so scaling "
-            "all samples to one total causes small differences.",
+            "The samples of one cluster have totals {ratio:.1f} times those of another, so scaling "
+            "all samples to the same total causes small differences.",
             Advice("trust only large effects"),
             ratio=max(medians) / min(medians),
         )
@@ -537,8 +537,8 @@ def _warn_of_scaling(counts: Array, tested: Measured, labels: Labels) -> None:
             doubt(
                 TrustWarning,
                 "shifted",
-                "Most genes are {shift:.2g} {higher} in cluster {cluster}, perhaps because "
-                "the samples were scaled to one total.",
+                "Most genes are {shift:.2g} {higher} in cluster {cluster}, perhaps because the "
+                "samples were scaled to the same total.",
                 Advice("trust only differences well beyond {shift:.2g}"),
                 higher="higher" if shift > 0 else "lower",
                 cluster=k,

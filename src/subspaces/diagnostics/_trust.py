@@ -303,8 +303,8 @@ def absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     absent = np.any([holes[half].all(axis=0) for half in halves], axis=0)
     if (holes | absent).all(axis=1).any():
         fact = (
-            "Some samples cannot be placed, because their only variables are empty in one half of "
-            "the split."
+            "Some samples cannot be assigned, because the only variables with values for them are "
+            "empty in one half of the split."
         )
         raise ParameterError("X", fact, FEWER_MISSING)
     return absent
@@ -362,8 +362,8 @@ def verdict_on_stability(
     steadier = measured["k_means"] > measured["agreement"] + STEADIER
     if steadier and not _finds_means(estimator):
         code, advice = "k_means_agrees_better", _ways_by_means(estimator)
-        better = "with K-means they agree to {k_means:.2f}"
-        fact = f"{word}: {HALVES} agree to {numbers}, but {better}."
+        better = "{k_means:.2f} with K-means"
+        fact = f"{word}: {HALVES} have an agreement of {numbers}, but {better}."
     elif instead:
         code = instead
         advice = LOOK_AT_SAMPLES if instead == "one_cloud" else _ways_to_see_one(matrix)

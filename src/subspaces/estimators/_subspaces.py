@@ -57,7 +57,7 @@ def identified_dimension(model: SubspaceClusterer, dimension: int, rank: int, af
         doubt(
             ChoiceWarning,
             "full_rank",
-            "The table has rank {rank}, which is less than <n_components={n_components}>, so "
+            "<n_components={n_components}> is too large for a table of rank {rank}, so dimension "
             "{most} was used.",
             n_components=dimension,
             rank=rank,

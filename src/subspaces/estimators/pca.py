@@ -551,7 +551,8 @@ def _weights(sample_weight: ArrayLike, X: Data) -> Array:
     weights: Array = to_host(checked)
     if weights.sum() <= 1.0:
         fact = (
-            "The weights in <sample_weight> add up to {value:g}, so they count at most one sample."
+            "The weights in <sample_weight> add up to {value:g}, so all samples together count as "
+            "one sample or less."
         )
         more = Advice("scale them to a sum above 1")
         raise ParameterError("sample_weight", fact, more, value=float(weights.sum()))

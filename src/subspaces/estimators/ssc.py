@@ -177,8 +177,8 @@ class SSC(SubspaceClusterer):
         if self.affinity_matrix_.nnz == 0:
             raise ParameterError(
                 "alpha",
-                "<alpha={value!r}> is too small for <solver={solver!r}>: no sample is a sum "
-                "of others.",
+                "<alpha={value!r}> is too small for <solver={solver!r}>: no sample can be written "
+                "as a sum of others.",
                 Advice("increase <alpha>", "alpha", command=""),
                 Advice("check the table"),
                 value=self.alpha,

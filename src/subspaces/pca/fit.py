@@ -134,8 +134,8 @@ class PCAFit:
         """All axes of the samples; an error if they were not kept."""
         if self.axes is None:
             fact = (
-                "This needs all axes, but a PCA fitted in blocks or to a large file only stores "
-                "the first ones."
+                "This function needs all axes, but a PCA fitted in blocks or to a large file only "
+                "stores the first axes."
             )
             raise ParameterError("X", fact, Advice("fit the table in memory"))
         return self.axes
@@ -144,7 +144,7 @@ class PCAFit:
     def complete_axes(self) -> PrincipalAxes:
         """The same of a table without missing values; an error if it has some."""
         if self.observed is not None:
-            fact = "<X> has missing values, but this needs all values."
+            fact = "<X> has missing values, but this function needs all values."
             raise ParameterError("X", fact, Advice("fill them with impute first"))
         return self.all_axes
 
@@ -414,7 +414,7 @@ def _warn_of_count(table: VaryingTable, found: Components, axes: PrincipalAxes) 
     if found.noise == "unknown":
         n, q = table.shape
         few = "{n:#sample} and {q:#variable that varies|variables that vary} are too few to tell"
-        fact = f"{few} a component from noise, so the PCA keeps one."
+        fact = f"{few} a component from noise, so the PCA keeps one component."
         doubt(DataWarning, "too_small", fact, use("n_components", 1), n=n, q=q)
     if found.count == 0:
         one = [use("n_components", 1)] if axes.rank else []

@@ -198,8 +198,9 @@ def pca_press(
         doubt(
             ChoiceWarning,
             "press_falls",
-            "The error {falls} with <n_components>, so you cannot choose a number by its minimum.",
-            Advice("choose it with diagnostics.pca_components"),
+            "The error {falls} with <n_components>, so its minimum does not show how many "
+            "components to use.",
+            Advice("choose the number with diagnostics.pca_components"),
             falls=falls,
         )
     if weights is None:
@@ -367,7 +368,10 @@ def _checked(
     n, p = len(matrix) if weights is None else int(np.count_nonzero(weights)), matrix.shape[1]
     limit = min(n - 1 - as_flag(center, "center"), p)
     if weights is not None and limit < 1:
-        fact = "<sample_weight> is positive for {n:#sample}, but at least 3 need one."
+        fact = (
+            "<sample_weight> is positive for only {n:#sample}, but at least 3 samples need a "
+            "positive weight."
+        )
         raise ParameterError("sample_weight", fact, Advice("give more samples a weight"), n=n)
     why = f" for {n} samples x {p} variables with one sample left out and center={bool(center)}"
     n_components = as_count(n_components, "n_components", low=0, high=limit, why=why)
@@ -385,8 +389,8 @@ def _warn_of_mean(X: Array) -> None:
         doubt(
             DataWarning,
             "far_mean",
-            "The samples lie far from the origin ({share:%} of the sum of squares), so the "
-            "first axis is their mean.",
+            "The mean of the samples is far from the origin ({share:%} of the sum of squares), so "
+            "the first axis shows the mean.",
             use("center", True),
             share=of_mean / total,
         )

@@ -26,7 +26,7 @@ MOSTLY = 0.5
 # A component would need this share of the variance to be seen: nothing can be seen.
 HIDES_ALL = 0.995
 # What is said of components that are mostly faint, and if all but one are.
-FEW_HOLD = "After the first {clear}, each", "After the first, each"
+FEW_HOLD = "After the first {clear}, each component", "After the first, each component"
 NO_NUMBER = (
     "The number of components is unclear: the variables are correlated, and the eigenvalues "
     "fall without a break."
@@ -115,8 +115,8 @@ def verdict_on_components(
         fact += " Variables with a large scale come first: set <scale=True> to change that."
     elif found.noise == "unequal" and found.above < found.count:
         fact += (
-            " One of the {count} may just be a variable with a large scale: set <scale=True> "
-            "to check."
+            " One of the {count} components may just be a variable with a large scale: set "
+            "<scale=True> to check."
         )
     elif faint:
         fact += f" {FEW_HOLD[figures['clear'] == 1]} makes up less than 0.05 % of the variance."
@@ -239,8 +239,8 @@ def _count_of(found: Components) -> tuple[str, str]:
         return "no_number", NO_NUMBER
     if found.noise == "correlated":
         return "guess", (
-            "{count:#component is|components are} a guess: the eigenvalues drop there, but the "
-            "variables are still correlated."
+            "{count:#component is|components are} a guess: the eigenvalues drop after component "
+            "{count}, but the variables are still correlated beyond it."
         )
     if found.count < (found.high or 0):
         if not found.count:

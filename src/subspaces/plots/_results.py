@@ -93,7 +93,7 @@ def candidates(model: Any, *, ax: Axes | None = None) -> Any:
     if not table.get("icl"):
         raise ParameterTypeError(
             "model",
-            f"This {type(model).__name__} has not compared candidates. Draw one that has: "
+            f"This {type(model).__name__} has not compared candidates. Draw a model that has: "
             'plots.candidates(PSC("auto", n_components="auto").fit(X)).',
         )
     chosen = model.n_clusters_

@@ -269,7 +269,7 @@ def _too_few_samples(chosen: Settings) -> Verdict:
     """Return that the simplest clusters were taken, as the samples are too few to compare any."""
     fact = (
         "There are too few samples to choose the dimensions of {chosen} clusters, so the simplest "
-        "were used."
+        "clusters were used."
     )
     return Verdict("too_few_samples", fact, {"chosen": chosen.n_clusters}, (FEWER_CLUSTERS,))
 

@@ -109,8 +109,8 @@ def warn_of_far_mean(mean: Array, mean_square: float) -> None:
         doubt(
             DataWarning,
             "far_mean",
-            "The samples lie far from the origin ({share:%} of the sum of squares), so each "
-            "subspace spends an axis on that.",
+            "The mean of the samples is far from the origin ({share:%} of the sum of squares), so "
+            "each subspace uses an axis for the mean.",
             Advice(
                 "set <affine='auto'> and <n_components='auto'>",
                 "affine",

@@ -237,7 +237,7 @@ def _holds_most(table: Table) -> list[Message]:
     if share < MOST_ALONE or variances[largest] < UNLIKE**2 * usual:
         return []
     name = table.variable_names[largest]
-    fact = "Variable {name!r} alone makes up {share:%} of the variance, so it dominates the result."
+    fact = "Variable {name!r} makes up {share:%} of the variance, so it dominates the result."
     leave_out = Advice("<ignore={names!r}> if it is not a measurement", "ignore", [name])
     facts = {"name": name, "names": [name], "share": float(share)}
     return [Message("holds_most", fact, facts, (use("scale", True), leave_out), "DataWarning")]
@@ -265,12 +265,14 @@ def read_metadata(path: Path | None, sample_names: Sequence[str]) -> Any:
     frame.index = frame.index.astype(str)
     twice = frame.index[frame.index.duplicated()]
     if len(twice):
-        raise ValueError(f"{path}: two rows are for the sample {twice[0]!r}. Keep one of them")
+        raise ValueError(
+            f"{path}: there are two rows for the sample {twice[0]!r}. Keep one of them"
+        )
     absent = [name for name in sample_names if name not in frame.index]
     if absent:
         raise ValueError(
-            f"{path}: no row is for the sample {absent[0]!r}. The first column must have the names "
-            "of the samples"
+            f"{path}: there is no row for the sample {absent[0]!r}. The first column must have the "
+            "names of the samples"
         )
     return frame.loc[list(sample_names)]
 

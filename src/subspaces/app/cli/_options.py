@@ -207,7 +207,8 @@ class NewSamples:
     labels: Annotated[
         str | None,
         setting(
-            "Column with known classes. The clusters are compared with them, not made from them.",
+            "Column with known classes. They are compared with the clusters, not used to find "
+            "them.",
             "COLUMN",
             panel=TABLE,
         ),
@@ -423,7 +424,7 @@ class Shown:
     cluster_names: Annotated[
         list[str] | None,
         setting(
-            "What the page calls the clusters, in the order of their numbers: B cells,T cells.",
+            "Names for the clusters on the page, in the order of their numbers: B cells,T cells.",
             "NAMES",
             panel=OUTPUT,
         ),
@@ -502,7 +503,7 @@ def one_or_auto(text: str | None, option: str) -> "int | Auto | None":
         return int(text)
     except ValueError:
         raise ValueError(
-            f"{option} {text!r} is not a number. Give one, such as 3, or auto"
+            f"{option} {text!r} is not a number. Give a number such as 3, or auto"
         ) from None
 
 
@@ -520,8 +521,8 @@ def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(
-            f"{option} {text!r} is not a number. Give one for all clusters (2), one for each "
-            "(1,2,2), or auto"
+            f"{option} {text!r} is not a number. Give one number for all clusters (2), one for "
+            "each (1,2,2), or auto"
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers
 
@@ -557,7 +558,7 @@ def check_limit(limit: int | None, asked: "Asked", option: str) -> None:
     """Raise ValueError if ``--max-option`` is given although ``--option`` is not "auto"."""
     if limit is not None and asked != "auto":
         raise ValueError(
-            f"--max-{option} only works with --{option} auto. Set both, or leave it out"
+            f"--max-{option} only works with --{option} auto. Set both, or leave out --max-{option}"
         )
 
 

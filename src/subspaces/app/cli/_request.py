@@ -84,7 +84,8 @@ class Request:
             self._check_rival()
         if self.search.normal_scores and self.n_clusters != "auto":
             raise ValueError(
-                "--normal-scores only works with --clusters auto. Set both, or leave it out"
+                "--normal-scores only works with --clusters auto. Set both, or leave out "
+                "--normal-scores"
             )
 
     def _check_outliers(self) -> None:

@@ -25,7 +25,7 @@ BUDGET = 30.0
 # than their classes, again and again (docs/guide/prepare.md).
 BATCHES = Message(
     "batches",
-    "Stable clusters can also be batches or tissues.",
+    "Batches or tissues can also form stable clusters.",
     advice=(Advice("compare the clusters with what you know about the samples"),),
     kind="note",
 )

@@ -111,7 +111,7 @@ def _in_words(error: typer.TyperException) -> str:
     if having := _commands_with(typed, getattr(error, "ctx", None)):
         *others, last = having
         named = f"{', '.join(others)} or {last}" if others else last
-        return f"{error.message}. It belongs to subspaces {named}"
+        return f"{error.message}. This option belongs to subspaces {named}"
     if not near:
         # The words of pydantic, which reads the options, less what only programmers need.
         words = " ".join(error.format_message().split()).replace("Value error, ", "")
@@ -128,7 +128,7 @@ def _described(error: Exception) -> str:
         return _in_words(error) + more
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
-        done = ". Earlier results are unchanged. Make room and run again" if full else ""
+        done = ". Earlier results are unchanged. Free some disk space and run again" if full else ""
         done = ". Check the path" if _is_bad_input(error) else done
         return f"{error.filename or 'standard output'}: {error.strerror}{done}"
     if isinstance(error, MemoryError):

@@ -79,7 +79,7 @@ def _of_model(model: Path, target: Path, title: str | None, shown: options.Shown
     names = shown.names_of(facts_of(fitted).n_clusters)
     kept = fitted.record_.sample_names
     if shown.metadata and kept is None:
-        raise ValueError(f"{model} keeps no names of samples. Leave out --metadata")
+        raise ValueError(f"{model} does not store sample names. Leave out --metadata")
     metadata = read_metadata(shown.metadata, [] if kept is None else list(map(str, kept)))
     given = options.without_none(title=title, names=names, metadata=metadata)
     with _outputs.errors_named(target):

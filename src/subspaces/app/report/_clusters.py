@@ -128,18 +128,18 @@ def _chance(draft: Draft, apart: Contrast, beyond: Indices) -> str:
     if np.isnan(apart.effect).any():
         return ""
     total = f"{len(apart.effect):,}"
-    many = f"{len(beyond):,} of {total} differ" if len(beyond) else "Nothing differs"
+    many = f"{len(beyond):,} of {total} variables differ" if len(beyond) else "No variable differs"
     more = ", and more if values are missing" if np.ptp(apart.limits) > 0 else ""
     split = draft.markers is not None and "fdr_split" in draft.markers.columns
-    tested = " A larger difference must also pass the split-half test (see Markers)." * split
+    tested = " Larger differences must also pass the split-half test (see Markers)." * split
     explained = " The pale bars can be due to chance."
     if split and len(apart.beyond_chance) and not len(beyond):
-        tested = " The larger ones do not pass the split-half test (see Markers)."
+        tested = " Larger differences do not pass the split-half test (see Markers)."
         explained = " The pale bars can also come from splitting a single group."
     pale = len(beyond) < min(len(apart.order), _figures.STRONGEST)
     return (
-        f"{many} beyond chance. Among {total} variables, chance alone gives up to "
-        f"{apart.by_chance:.2g} SD (dotted){more}.{tested}{explained * pale}"
+        f"{many} beyond chance. Chance can cause differences of up to {apart.by_chance:.2g} SD "
+        f"(dotted lines){more}.{tested}{explained * pale}"
     )
 
 
@@ -158,7 +158,8 @@ def _headed(heading: str, body: str) -> str:
 
 
 def _of_all(total: int) -> str:
-    return f"The first {_figures.STRONGEST} of {total:,}." if total > _figures.STRONGEST else ""
+    most = _figures.STRONGEST
+    return f"The first {most} of {total:,} variables." if total > most else ""
 
 
 def _why_unknown(draft: Draft) -> str:

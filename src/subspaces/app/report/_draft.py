@@ -58,6 +58,6 @@ def note_on_thinning(found: Findings) -> str:
     if shown == sum(len(c.members) for c in found.clusters):
         return ""
     return (
-        f" The plot shows {shown:,} of {len(found.labels):,} samples: the most influential "
-        "ones, the least clear ones and a random choice of the rest."
+        f" The plot shows {shown:,} of {len(found.labels):,} samples: the most influential, the "
+        "least certain and a random choice of the others."
     )

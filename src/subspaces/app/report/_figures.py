@@ -166,7 +166,9 @@ def path(values: Array, title: str) -> Any:
     """Return a figure of the objective ``values`` after each sweep; ``title`` names the y-axis."""
     steps = np.arange(1, len(values) + 1)
     sweeps = line(steps, values, hovertemplate="iteration %{x}: %{y:.6g}<extra></extra>")
-    return figure([sweeps], height=300, xtitle="sweep", ytitle=title, xaxis=whole_numbers(steps))
+    return figure(
+        [sweeps], height=300, xtitle="iteration", ytitle=title, xaxis=whole_numbers(steps)
+    )
 
 
 def curve(

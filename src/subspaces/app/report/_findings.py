@@ -216,7 +216,10 @@ def _in_order(metadata: Any, sample_names: Sequence[str]) -> Any:
     if len(index) == len(sample_names):
         return metadata
     absent = next(name for name in sample_names if name not in place)
-    fact = "<metadata> has no row for the sample {absent}. Add one, or pass a row per sample."
+    fact = (
+        "<metadata> has no row for the sample {absent}. Add this row, or pass one row per sample "
+        "in the same order."
+    )
     raise ParameterError("metadata", fact, absent=repr(absent))
 
 

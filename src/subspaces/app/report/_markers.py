@@ -61,7 +61,8 @@ def _overview(model: Findings, found: Markers) -> str:
 
 def _counted_in_charts(*, split: bool) -> str:
     """Return which differences the charts of the clusters call beyond chance."""
-    return f"{'those of them' if split else 'differences'} that are larger than chance explains"
+    which = "markers with differences" if split else "differences"
+    return f"{which} that are larger than chance explains"
 
 
 def _counted(names: list[str]) -> str:
@@ -99,19 +100,21 @@ def _is_known(found: Markers, name: str) -> bool:
 def _columns(found: Markers) -> str:
     """Return what the columns are, in words."""
     words = (
-        "Difference is the mean of the cluster minus the mean of all other samples. Effect is the "
-        "same in standard deviations. A variable that also sets another cluster apart has a "
-        "smaller effect than in the list above. AUC says how often a member exceeds another "
-        "sample. FDR is the false discovery rate of the Mann-Whitney test."
+        "Difference is the mean of the cluster minus the mean of all other samples. Effect is this "
+        "difference in standard deviations. A variable that also sets another cluster apart has a "
+        "smaller effect than in the list above. AUC says how often a member of the cluster has a "
+        "higher value than another sample. FDR is the false discovery rate of the Mann-Whitney "
+        "test."
     )
     if _is_known(found, "share_in"):
         words += (
-            " Inside and outside are the shares of samples that express it (above zero or the "
-            "floor)."
+            " Inside and outside are the shares of samples in and outside the cluster that express "
+            "the variable (above zero or the floor)."
         )
     if _is_known(found, "fdr_split"):
         words += (
-            " Split FDR tests a variable on clusters that were found without its half of the "
-            f"variables. It is never below {found.one_group:.2g}, the p-value of a single group."
+            " Split FDR is the false discovery rate of the split-half test, which finds the "
+            "clusters without the half of the variables that it tests. It is never below "
+            f"{found.one_group:.2g}, the p-value of the test for a single group."
         )
     return words

@@ -57,7 +57,7 @@ def _what_is_marked(found: Findings) -> str:
 
 def _thinned(drawing: Any, found: Findings) -> str:
     drawn, n = len(drawing.layout.meta["drawn"]), len(found.labels)
-    return f" Drawn: {drawn:,} of {n:,} samples, a random part." if drawn < n else ""
+    return f" The plot shows {drawn:,} of {n:,} samples, chosen at random." if drawn < n else ""
 
 
 def _clusters_of(found: Findings) -> Column:
@@ -134,7 +134,7 @@ def heat_map(draft: Draft) -> str | None:
         return None
     drawing = _heat(found, variables)
     across = len(drawing.layout.meta["samples"])
-    part = "" if across == len(found.labels) else " Each cluster shows a part of its samples."
+    part = "" if across == len(found.labels) else " Only some samples of each cluster are shown."
     caption = (
         "Each column is a sample, each row a variable that sets a cluster apart, or that varies "
         "along its axes. Colours are "

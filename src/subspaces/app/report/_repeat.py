@@ -36,7 +36,7 @@ def repeat(draft: Draft) -> str:
     rows.append(["Seed", "none, so another fit may differ" if seed is None else _code(str(seed))])
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     rows.append(["Versions", f"Python {platform.python_version()}, {versions}"])
-    return simple("What the clusters were made from.", ["", ""], rows, kind="whole words facts")
+    return simple("How these clusters were made.", ["", ""], rows, kind="whole words facts")
 
 
 def _code(text: str) -> str:

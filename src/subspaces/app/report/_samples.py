@@ -15,8 +15,8 @@ def samples(draft: Draft) -> str:
     if found.p_values is not None:
         limit = number(found.model.outlier_threshold_)
         words = (
-            f"The table begins with the outliers. Their p-value is up to {limit}, and clusters "
-            "were fitted without them. Then come the least certain samples."
+            f"The table begins with the outliers (p-value up to {limit}), which were left out of "
+            "the fit. The least certain samples come next."
         )
     if found.rivalry is None and found.probabilities is None and len(found.clusters) > 1:
         words = (
@@ -27,12 +27,13 @@ def samples(draft: Draft) -> str:
         what = "means" if found.points else "subspaces"
         alone = int(np.count_nonzero(np.isinf(found.influence)))
         words += (
-            " Influence: how strongly a sample pulls its cluster towards itself. Check the "
+            " Influence is how strongly a sample pulls its cluster towards itself. Check the "
             f"largest values first, because the {what} depend on them most."
         )
         words += (
-            f" {count(alone, 'sample')} {'is' if alone == 1 else 'are'} alone along an axis, so "
-            f"{'its' if alone == 1 else 'their'} influence is infinite."
+            f" {count(alone, 'sample')} {'defines' if alone == 1 else 'each define'} an axis "
+            f"by {'itself, so its' if alone == 1 else 'themselves, so their'} influence is "
+            "infinite."
         ) * (alone > 0)
     return f"<p>{words}</p>{_tables.samples(found)}"
 

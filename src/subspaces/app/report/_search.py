@@ -70,10 +70,11 @@ def _stability_of_numbers(table: dict[str, Any]) -> str:
     """Return a table of how far halves agree on each number of clusters."""
     headings, rows = stability_table(table)
     caption = (
-        "Each half of the samples learned its own genes, axes and clusters. The agreement is "
+        "We split the samples in half, and chose genes, axes and clusters separately in each half. "
+        "The agreement is "
         "the adjusted Rand index of their labels for all samples (1 is perfect, 0 is chance). "
-        "The weakest cluster is the share of its pairs that stay together, which should be "
-        "0.8 or more."
+        "The column Weakest cluster is the share of sample pairs that stay together in the least "
+        "stable cluster. It should be 0.8 or more."
     )
     return _tables.simple(caption, [name.capitalize() for name in headings], rows)
 
@@ -81,9 +82,9 @@ def _stability_of_numbers(table: dict[str, Any]) -> str:
 def _chosen_in_words(found: Findings) -> str:
     names = {
         "n_clusters": "the number of clusters",
-        "n_components": "their dimensions",
+        "n_components": "the dimensions",
         "n_variables": "the number of variables per axis",
-        "affine": "whether they have centres",
+        "affine": "whether clusters have centres",
     }
     left_open = [name for name in names if str(getattr(found.model, name, None)) == "auto"]
     words = in_a_row([names[name] for name in left_open])
@@ -96,7 +97,7 @@ def _chosen_in_words(found: Findings) -> str:
     if "affine" in left_open:
         centred = ", with centres" if found.model.affine_ else ", through the origin"
     return (
-        f"You left open {words}. PSC chose {count(len(found.clusters), 'cluster')} "
+        f"PSC chose {words}: {count(len(found.clusters), 'cluster')} "
         f"({dimensions}{centred}){counted}."
     )
 
@@ -108,8 +109,8 @@ def _candidates(draft: Draft, table: dict[str, Any]) -> str:
     if len(answers) > 1:
         items = "".join(_answer(draft, each) for each in answers)
         words += (
-            "<p>Answers worth looking at, the simplest first. To get another one, set its "
-            f'numbers.</p><ul class="answers">{items}</ul>'
+            "<p>These answers are worth a look, the simplest first. To get another answer, pass "
+            f'its numbers to PSC.</p><ul class="answers">{items}</ul>'
         )
     if len(table["icl"]) > 1:
         words += f"<details><summary>All candidates</summary>{_ranked(table)}</details>"
@@ -158,8 +159,8 @@ def _selection(draft: Draft, chosen: Selection) -> str:
         margin = f" {escape(verdict)}"
     elif np.isfinite(chosen.margin_):
         margin = (
-            f" The second best is behind by {100 * chosen.margin_:.0f} % of the range of all "
-            "candidates."
+            f" The second best candidate is behind by {100 * chosen.margin_:.0f} % of the range of "
+            "all candidates."
         )
     words = f"<p>Chosen by {escape(chosen.criterion)}: {escape(chosen.best_)}.{margin}</p>"
     if "cluster" in columns:
@@ -226,10 +227,7 @@ def _starts_in_words(model: SubspaceClusterer) -> str:
     same = int(np.count_nonzero(np.isclose(finite, finite.min(), rtol=1e-6)))
     hint = ""
     if same == 1:
-        hint = (
-            " Only one start reached it, so more starts (<code>n_init</code>) might find a "
-            "better one."
-        )
+        hint = " More starts (<code>n_init</code>) might find a better result."
     ended = count(len(values), "start")
     return f"<p>{same} of {ended} that finished reached the best result.{hint}</p>"
 

@@ -33,7 +33,7 @@ WORDS = {Grade.SURE: "sure", Grade.DOUBTFUL: "doubtful", Grade.NO: "no", Grade.U
 CLUSTERS, VARIABLES, BESIDE = 12, 3, 4
 # What is said of halves that agree in part, or less.
 HALVES = {
-    "in_part": "Halves of the samples agree on a part of the clusters",
+    "in_part": "Halves of the samples agree on some of the clusters",
     "noise_like": "Halves of the samples give different clusters",
 }
 # How many other classes in a cluster are named.
@@ -87,7 +87,7 @@ def _sizes(found: Findings) -> str:
     words = f"{count(len(sizes), 'cluster')} of {listed} samples."
     if not outside and found.p_values is None:
         return words
-    return f"{words} {count(outside, 'outlier')} in no cluster."
+    return f"{words} {count(outside, 'outlier')} {'is' if outside == 1 else 'are'} in no cluster."
 
 
 def _points(draft: Draft) -> Iterator[Point]:
@@ -128,7 +128,7 @@ def _stability(draft: Draft) -> Iterator[Point]:
     told = ""
     if measured is not None:
         told = measured.verdict
-        halves = count(len(measured.per_resample), "halving")
+        halves = count(len(measured.per_resample), "split")
         numbers = f"({measured.stability:.2f} over {halves}, 1 is perfect)."
         words, said = told, measured.conclusion
         if measured.grade is Grade.SURE:
@@ -217,7 +217,7 @@ def _ways(draft: Draft, cluster: Cluster) -> list[str]:
     if not ways and cluster.dimension and cluster.loadings is not None:
         names = [found.variable_names[j] for j in cluster.loadings.places[:VARIABLES]]
         shown = ", ".join(f'<bdi class="name">{escape(each)}</bdi>' for each in names)
-        return [f"No mean differs beyond chance. It varies most in {shown}"]
+        return [f"No mean differs beyond chance. The samples vary most in {shown}"]
     return ways or ["No mean differs beyond chance"]
 
 

@@ -18,6 +18,13 @@ MOST_AXES = 4
 # Headings of columns of words; those of numbers are set to the right.
 WORDS = ("Sample", "Variable", "Cluster", "Class", "Next", "Belongs", "Beyond chance")
 
+# Headings of the table of starts whose fields have other names.
+STARTS = {
+    "promise": "score before the search",
+    "merit": "score after the search",
+    "n_iter": "iterations",
+}
+
 SHAPES = {
     "circle": '<circle cx="8" cy="8" r="6"/>',
     "square": '<rect x="2.5" y="2.5" width="11" height="11"/>',
@@ -67,7 +74,7 @@ def samples(found: Findings) -> str:
         caption = f"{len(shown):,} of {len(found.labels):,} samples: the least certain"
         caption += f"{most}."
     if "Between" in columns:
-        caption += " At 100 % in the column Between, the next cluster is just as near."
+        caption += " In the column Between, 100 % means that the next cluster is just as near."
     choice = by_cluster(found, [c.number for c in found.clusters])
     choice |= {"-1": "Outliers"} if len(found.outliers) else {}
     return lookup("sample", caption, ["Sample", *columns], rows, choice)
@@ -149,7 +156,7 @@ def differences(found: Findings, beyond: Mapping[int, Indices]) -> str:
         caption = f"The first {most:,} variables of each cluster ({len(rows):,} of {full:,} rows)."
     caption += " Difference is the mean of the cluster minus the mean of all other samples."
     if known:
-        caption += " Effect is the same in standard deviations within the clusters."
+        caption += " Effect is this difference in standard deviations within the clusters."
     caption += _note_on_single_samples(found)
     heads = ["Variable", "Cluster", "Difference", *["Effect", "Beyond chance"] * known]
     return lookup("variable", caption, heads, rows, by_cluster(found, (k for k, _ in groups)))
@@ -227,13 +234,13 @@ def starts(rows: Sequence[dict[str, Any]]) -> str:
     sign = 1.0 if goal == "merit" else -1.0
     values = [np.inf if row[goal] is None else sign * row[goal] for row in rows]
     ordered = [rows[i] for i in np.argsort(values, kind="stable")]
-    heads = [name.replace("_", " ").replace("n iter", "sweeps").capitalize() for name in rows[0]]
+    heads = [STARTS.get(name, name.replace("_", " ")).capitalize() for name in rows[0]]
     cells = ([_start_cell(value) for value in row.values()] for row in ordered)
     words = "Every start, the best first."
     if goal == "merit":
         words += (
-            " Promise is the score of a start before the search. Merit is the score after it, "
-            "which decides. Lower is better."
+            " Lower scores are better, and the start with the lowest score after the search is "
+            "used."
         )
     return simple(words, heads, cells, kind="long")
 

@@ -135,9 +135,10 @@ def _times(table: Table) -> Iterator[DataWarning]:
     p = len(table.variable_names)
     names = [name for j, name in enumerate(table.variable_names) if _is_time(table, j)]
     if names and p > len(names):
-        fact = "{names:'} tells when a sample was taken and is used as a measurement."
-        several = "{names:'} tell when a sample was taken and are used as measurements."
-        advice = Advice("add <ignore={names!r}> to leave it out", "ignore")
+        fact = "{names:'} seems to be a date or time, but is used as a measurement."
+        several = "{names:'} seem to be dates or times, but are used as measurements."
+        them = "it" if len(names) == 1 else "them"
+        advice = Advice(f"add <ignore={{names!r}}> to leave {them} out", "ignore")
         fact = fact if len(names) == 1 else several
         yield DataWarning("times", fact, advice, names=names)
 
@@ -154,7 +155,7 @@ def _intruders(table: Table) -> Iterator[DataWarning]:
     for values, what in ((total, "sum"), (total / max(len(others), 1), "mean")):
         if len(others) > 1 and last.any() and np.allclose(last, values, rtol=1e-6, atol=0):
             name = table.sample_names[-1]
-            fact = "The last sample, {name!r}, is just the {what} of all others."
+            fact = "The last sample, {name!r}, is just the {what} of all other samples."
             yield DataWarning("totals", fact, leave_out, name=name, names=[name], what=what)
             break
 

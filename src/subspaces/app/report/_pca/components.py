@@ -17,19 +17,20 @@ NAMED_VARIABLES = 4
 FAINT = 0.25
 
 INTERVALS = (
-    "Each line is an interval that holds the true loading in 95 of 100 tables. A pale bar may be 0."
+    "Each line is an interval that holds the true loading in 95 of 100 tables. If a bar is pale, "
+    "the true loading may be 0."
 )
 BARS = "Each bar shows how strong a direction is. Noise alone stays below the dotted line. "
 # What the bars mean, by the kind of the noise.
 HOW = {
-    "equal": f"{BARS}Bars above it are components.",
+    "equal": f"{BARS}Bars above the line are components.",
     "unequal": (
-        f"{BARS}Bars above it are components. This allows for variables with different amounts of "
-        "noise."
+        f"{BARS}Bars above the line are components. This allows for variables with different "
+        "amounts of noise."
     ),
     "unequal_samples": (
-        f"{BARS}Bars above it are components. Some samples are noisier than others, so we first "
-        "divided each sample by its own noise."
+        f"{BARS}Bars above the line are components. Some samples are noisier than others, so we "
+        "first divided each sample by its own noise."
     ),
     "heavy": (
         f"{BARS}A few values are extreme, and one sample can lift a bar by itself. So a "
@@ -56,7 +57,8 @@ def components(draft: PCADraft) -> str:
         "Error of a left-out value by the number of components",
     )
     caption = (
-        "We leave out each value and predict it from the rest. The ring marks the best number."
+        "We leave out each value and predict it from the rest. The ring marks the best number of "
+        "components."
     )
     return (
         f"<p>{HOW[known.noise]}{_on_the_break(found)}</p>"
@@ -71,8 +73,8 @@ def _on_the_break(found: PCAFindings) -> str:
     if found.components.noise != "correlated":
         return ""
     if found.components.n_components == 0:
-        return " The bars fall without a sudden drop, so the number is unclear."
-    return " We count up to where the bars drop suddenly."
+        return " The bars fall without a sudden drop, so the number of components is unclear."
+    return " We count the bars before the sudden drop."
 
 
 def _table_of_axes(found: PCAFindings) -> str:
@@ -162,8 +164,9 @@ def _on_mixed(found: PCAFindings) -> str:
     one = len(mixed) == 1
     which = f"Component {mixed[0]} has" if one else f"Components {in_a_row(mixed)} have"
     return (
-        f"<p>{which} nearly as much variance as a neighbour, so they can mix. Other samples could "
-        "give other variables here, and the intervals are too narrow.</p>"
+        f"<p>{which} nearly as much variance as a neighbouring component, so these components "
+        "can mix. Other samples could give other loadings here, and the intervals are too "
+        "narrow.</p>"
     )
 
 
@@ -220,15 +223,19 @@ def alone(draft: PCADraft) -> str | None:
             "Without it, the component is as weak as noise."
             for r in found.alone
         )
-        words += " Check the sample, and repeat the PCA without it before you trust the component."
+        what = "sample, and repeat the PCA without it before you trust the component"
+        if len(found.alone) > 1:
+            what = "samples, and repeat the PCA without them before you trust these components"
+        words += f" Check the {what}."
     else:
         words = (
             "No component depends on one sample: each stays stronger than noise whichever sample "
             "you leave out."
         )
     caption = (
-        "Filled marks show the strength of each component. Rings show it without the sample it "
-        "depends on most. Above the dotted line it is stronger than noise."
+        "Filled marks show the strength of each component. Rings show the strength without the "
+        "sample that the component depends on most. Marks above the dotted line are stronger than "
+        "noise."
     )
     label = "Strength of each component with all samples and without one"
     return (

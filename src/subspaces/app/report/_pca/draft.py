@@ -26,6 +26,6 @@ def note_on_thinning(found: PCAFindings) -> str:
     if shown == len(found.scores):
         return ""
     return (
-        f" The plot shows {shown:,} of {len(found.scores):,} samples: the most unusual "
-        "ones, the most influential ones and a random choice of the rest."
+        f" The plot shows {shown:,} of {len(found.scores):,} samples: the most unusual, the most "
+        "influential and a random choice of the others."
     )

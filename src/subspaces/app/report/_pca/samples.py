@@ -76,8 +76,9 @@ def drivers(draft: PCADraft) -> str:
     )
     if alone:
         caption += (
-            f" {count(alone, 'sample')} {'is' if alone == 1 else 'are'} alone along a component, "
-            f"so {'its' if alone == 1 else 'their'} influence is infinite and not drawn."
+            f" {count(alone, 'sample')} {'defines' if alone == 1 else 'each define'} a component "
+            f"by {'itself, so its' if alone == 1 else 'themselves, so their'} influence is "
+            "infinite and not drawn."
         )
     label = "Influence of each sample against its leverage"
     figure = draft.figure("influence", sample_figures.drivers(found), label, caption)
@@ -100,7 +101,7 @@ def outliers(draft: PCADraft) -> str:
     if found.n_shown:
         words = (
             "Samples on the right are extreme but still follow the components. Samples at the top "
-            "are of another kind, or mistakes."
+            "do not follow them, and may be another kind of sample or a mistake."
         )
         groups = " If the samples form groups, being far out means little."
         words += groups
@@ -127,10 +128,13 @@ def _table_of_samples(found: PCAFindings) -> str:
             f"The table has {len(shown):,} of {n:,} samples: the most unusual and the most "
             "influential."
         )
-    caption += " Far out is the distance within the components (T2)." if found.n_shown else ""
     caption += (
-        f" Off is the squared distance from {'them' if found.n_shown else 'the mean'} (Q). Chance "
-        "says how often a normal sample is this far."
+        " The column Far out is the distance within the components (T2)." if found.n_shown else ""
+    )
+    caption += (
+        " The column Off is the squared distance from "
+        f"{'the components' if found.n_shown else 'the mean'} (Q). The column Chance says how "
+        "often a normal sample is this far."
     )
     classes = {name: name for name in sorted(set(groups))}
     return _tables.lookup("sample", caption, ["Sample", *columns], rows, classes, "Class")

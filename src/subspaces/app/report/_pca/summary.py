@@ -89,8 +89,8 @@ def _on_one_sample(found: PCAFindings) -> str:
         return ""
     if not found.alone:
         return (
-            "No component depends on a single sample: each stays stronger than noise without its "
-            "most important one."
+            "No component depends on a single sample: each stays stronger than noise without the "
+            "sample it depends on most."
         )
     each = [
         f"Component {r + 1} depends on one sample, {name_of(found, known.rests_on[r])}. "
