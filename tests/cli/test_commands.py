@@ -243,7 +243,7 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkey
     assert (out / "pca.html").exists() == (find_spec("plotly") is not None)
     for name in ("report.html", "pca.html"):
         assert f"Page:   {out / name}" in ended.out or "'subspaces[report]'" in ended.out
-    assert "1 of 178 samples does not belong" in ended.out
+    assert "1 of 178 samples does not fit this PCA" in ended.out
     assert "is a file, not a folder" in fails("demo", "--out", out / "digits.png")
 
 

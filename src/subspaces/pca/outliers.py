@@ -674,7 +674,7 @@ def _verdict(
         "far": [names[i] for i in outliers[inside]],
     }
     if not count:
-        fact = "All {samples:,} samples belong: none is farther out than expected by chance."
+        fact = "All {samples:,} samples fit this PCA: none is farther out than expected by chance."
         return Verdict("none", fact, figures, grade=Grade.SURE)
     named = {f"named_{kind}": listed(figures[kind], NAMED) for kind in ("off", "far")}
     figures |= {**named, "clearest": [names[i] for i in outliers[:NAMED]]}
@@ -685,7 +685,7 @@ def _verdict(
     words = {"off": "{named_off} far from the axes", "far": "{named_far} far out along the axes"}
     who = ", ".join(each for kind, each in words.items() if figures[kind])
     fact = (
-        f"{{count:,}} of {{samples:,}} samples {'does' if count == 1 else 'do'} not belong: {who}. "
-        "If there were no outliers, the chance of naming any would be {level:%}."
+        f"{{count:,}} of {{samples:,}} samples {'does' if count == 1 else 'do'} not fit this "
+        f"PCA: {who}. If there were no outliers, the chance of a false alarm would be {{level:%}}."
     )
     return Verdict("some", fact, figures, grade=Grade.DOUBTFUL)

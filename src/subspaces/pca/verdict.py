@@ -40,7 +40,7 @@ class AxisKind(StrEnum):
     COMPONENT = "component"
     FAINT = "too weak to matter"
     BELOW = "weaker than noise"
-    LOUD = "a loud variable"
+    LOUD = "a variable with a large scale"
     POSSIBLE = "perhaps"
     ONE_SAMPLE = "due to one sample"
     NOISE = "noise"

@@ -112,7 +112,7 @@ class Request:
         if self.n_clusters == "auto" and self.search.normal_scores:
             raise ValueError(
                 f"--normal-scores does not work with --preset {self.preset}, which chooses "
-                "the number of clusters by stability. Leave it out"
+                "the number of clusters by stability. Leave out --normal-scores"
             )
         if self.n_components == "auto":
             raise ValueError(

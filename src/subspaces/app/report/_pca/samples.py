@@ -27,7 +27,7 @@ def scores(draft: PCADraft) -> str:
         )
     which = "known classes" if found.class_word else "clusters"
     colours = "" if found.classes is None else f" Colours and symbols show the {which}."
-    rings = " Rings mark samples that do not belong." if len(found.outliers.outliers) else ""
+    rings = " Rings mark samples that do not fit the PCA." if len(found.outliers.outliers) else ""
     caption = f"Point at a mark to see the sample.{colours}{rings}{note_on_thinning(found)}"
     if found.n_shown == 1:
         drawing = sample_figures.scores_and_distance(found)
