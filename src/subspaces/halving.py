@@ -329,8 +329,9 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
     figures["top"] = top = float(found.stability[measured].max())
     if found.is_doubted:
         fact = (
-            "No number of clusters is stable: halves of the samples agree to {top:.2f} at "
-            "most (1 is perfect). {chosen:#cluster is|clusters are} only a guess."
+            "No number of clusters is stable: the agreement between halves is at most {top:.2f} "
+            "(1 is perfect). Take {chosen:#cluster} only as a guess, and check against what you "
+            "know about the samples."
         )
         return Verdict("unstable", fact, figures, grade=Grade.NO)
     grade = Grade.SURE if round(top, 2) >= SOLID else Grade.DOUBTFUL

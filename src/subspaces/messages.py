@@ -15,8 +15,8 @@ Users filter by class, and ask a warning for its code:
 >>> [warning.code for warning in model.record_.warned]
 ['far_mean']
 >>> print(model.record_.messages[0])
-The samples lie far from the origin (99 % of the sum of squares), so each subspace spends an axis
-on that. Set affine='auto' and n_components='auto', or centre the variables.
+The mean of the samples is far from the origin (99 % of the sum of squares), so each subspace uses
+an axis for the mean. Set affine='auto' and n_components='auto', or centre the variables.
 """
 
 import re

@@ -214,9 +214,9 @@ def select_n_clusters(
     margins = as_choice(margins, "margins", get_args(Margins))
     if isinstance(estimator, Pipeline):
         return _select_by_stability(estimator, X, candidates or FEW, criterion, margins)
+    n = len(as_matrix(X, missing=True))
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
-    n = len(as_matrix(X, missing=True))
     numbers = _check_candidates(_default(estimator, n) if candidates is None else candidates, n)
     criterion = _suited(criterion, estimator, numbers, margins)
     if criterion == "icl":
@@ -649,7 +649,7 @@ def _warn_of_the_last(
 def _check_candidates(candidates: Iterable[int], most: int) -> list[int]:
     """Return the candidates as a list of integers from 1 to ``most``; raise unless ascending."""
     if not isinstance(candidates, Iterable):
-        last = candidates + 1 if isinstance(candidates, int) else 9
+        last = max(candidates, 2) + 1 if isinstance(candidates, int) else 9
         fact = f"<candidates={{value!r}}> is not a list. Pass range(1, {last}), for example."
         raise ParameterTypeError("candidates", fact, value=candidates)
     numbers = [as_count(value, "candidates", low=1, high=most) for value in candidates]

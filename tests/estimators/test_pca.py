@@ -118,7 +118,7 @@ def test_one_axis_is_kept_if_it_is_asked_for():
     model = PCA(1).fit(NOISE)  # warnings are errors here
     assert_allclose(model.transform(NOISE), decomposition.PCA(1).fit_transform(NOISE), atol=1e-10)
     assert model.choice_.low == 0
-    assert "Kept: 1 " in str(model)
+    assert "kept 1 of 12" in str(model)
 
 
 @pytest.mark.parametrize("shape", [(3, 30), (30, 2), (30, 1), (2, 2)])

@@ -31,6 +31,7 @@ from subspaces.runtime.threads import one_blas_thread, side_by_side
 FEW_NUMBERS = 1 << 18
 # Sweeps of MANY_ROWS or more end early if in each of RESTLESS_SWEEPS at most the share RESTLESS
 # moved, those that lie between two clusters, and the objective fell by at most the share GAIN.
+# Means alone are quick to sweep, and settle.
 MANY_ROWS, RESTLESS, RESTLESS_SWEEPS, GAIN = 1000, 0.01, 5, 1e-3
 
 
@@ -207,13 +208,14 @@ def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
 def sweep(samples: Searchable, run: Run, plan: Plan) -> Run:
     """Return the run with the clustering that sweeps from its first partition reach, and cost."""
     n = len(run.first)
+    may_be_restless = n >= MANY_ROWS and not samples.problem.of_means
     clustering = alternate(
         samples,
         run.first,
         max_iter=plan.max_iter,
         random=LazyGenerator(run.seed),
         tell=plan.tell,
-        restless=Restless(int(RESTLESS * n), RESTLESS_SWEEPS, GAIN) if n >= MANY_ROWS else None,
+        restless=Restless(int(RESTLESS * n), RESTLESS_SWEEPS, GAIN) if may_be_restless else None,
     )
     return replace(
         run,

@@ -116,8 +116,8 @@ def label_confidence(
     >>> planes = make_scenario("c", noise=0.02, n_features=20, random_state=0)
     >>> model = PSC(2, n_components=2, n_init=3, random_state=0).fit(planes.data)
     >>> found = label_confidence(model, planes.data, random_state=0)
-    >>> found.verdict
-    'Halves of the samples agree on 100 % of the labels, so you can use the probabilities.'
+    >>> print(f"{found.grade}: halves agree on {found.agreement:.0%} of the labels")
+    sure: halves agree on 100% of the labels
     """
     rows, labels, p = _of_fit(model, X)
     n_splits = as_count(n_splits, "n_splits", low=1)

@@ -72,7 +72,7 @@ INSTEAD = {
 }
 ONE_CLUSTER = Verdict(
     "one_cluster",
-    "The samples form one cluster if you look at directions only.",
+    "There is one cluster, so there is nothing to compare with K-means.",
     advice=(
         Advice(
             "to find groups that differ in their means, try K-means, or <n_components=0> with "

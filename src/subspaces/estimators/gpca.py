@@ -237,11 +237,13 @@ class GPCA(SubspaceClusterer):
         facts = {"n_projected": projected, "size": size, "needed": needed, "n": n, "least": least}
         advice = [Advice("try another method, such as KSubspaces", command="try another method")]
         if projected > least:
-            smaller = Advice("set <n_projected> to {least} or more", "n_projected", command="")
+            smaller = Advice("set <n_projected> to {least}", "n_projected", command="")
             advice = [smaller, *advice]
         if size > MOST_MONOMIALS:
-            most = f"more than {MOST_MONOMIALS}"
-            fact = f"<n_clusters={{value}}> needs polynomials with {{size}} terms, which is {most}."
+            fact = (
+                f"<n_clusters={{value}}> needs polynomials with {{size}} terms, but the limit is "
+                f"{MOST_MONOMIALS}."
+            )
             raise ParameterError("n_clusters", fact, *advice, value=self.n_clusters, **facts)
         if n < needed:
             fact = (

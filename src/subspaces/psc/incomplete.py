@@ -192,10 +192,13 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
         doubt(
             DataWarning,
             "empty_variables",
-            "{few} of {p} variables have too few values for <n_components={n_components}> and "
-            "were skipped.",
-            Advice("leave them out", command="add <drop_missing=0.5> to leave them out"),
+            "The fit skipped {few} of {p} variables, because they have too few values for "
+            "<n_components={n_components}>.",
             SMALLER_DIMENSION,
+            Advice(
+                "leave these variables out",
+                command="add <drop_missing=0.5> to leave these variables out",
+            ),
             few=int(np.sum(known == 0)),
             p=p,
             n_components=max(dimensions),

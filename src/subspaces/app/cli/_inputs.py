@@ -27,7 +27,7 @@ from subspaces.psc.doubts import UNLIKE, UNLIKE_SCALES, differ_in_units
 
 # What is said of variables that were scaled unasked.
 SCALED = (
-    "Variables have different units, so each was scaled to standard deviation 1. Add "
+    "Some variables vary far more than others, so each was scaled to standard deviation 1. Add "
     "--no-scale to keep the original values."
 )
 # The share of the variance that one variable may hold by itself, where its standard deviation is

@@ -414,8 +414,8 @@ class Shown:
     metadata: Annotated[
         Path | None,
         setting(
-            "CSV or TSV file with more about the samples, for the colours of the page. Its first "
-            "column has the sample names.",
+            "CSV or TSV file with more columns about the samples, to colour the plots by. Its "
+            "first column has the sample names.",
             "FILE",
             callback=existing_file,
             panel=OUTPUT,

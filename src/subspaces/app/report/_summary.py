@@ -87,6 +87,8 @@ def _sizes(found: Findings) -> str:
     words = f"{count(len(sizes), 'cluster')} of {listed} samples."
     if not outside and found.p_values is None:
         return words
+    if not outside:
+        return f"{words} No sample is an outlier."
     return f"{words} {count(outside, 'outlier')} {'is' if outside == 1 else 'are'} in no cluster."
 
 

@@ -128,8 +128,8 @@ def _latin(path: Path, content: bytes) -> tuple[str, tuple[Message, ...]]:
         raise ValueError(f"{path} is not a text file. {SAVE}")
     guessed = noted(
         "latin1",
-        "The file is not UTF-8 and was read as Latin-1, so a name is {name!r}.",
-        Advice("save it as CSV UTF-8 if that is wrong"),
+        "The file is not UTF-8, so it was read as Latin-1, with text such as {name!r}.",
+        Advice("save it as CSV UTF-8 if that looks wrong"),
         name=found.group()[:20],
     )
     return text, (guessed,)
