@@ -500,6 +500,7 @@ class TestTheRecipeAsOneModel:
             assert "amples scaled to a total of" in text
             assert "g45" in text
         assert "differ beyond chance" in page  # effects need the deviations of all axes
+        assert "axes were kept" in page  # the heat map is smoother than what was measured
         assert not hasattr(recipe[-1], "preparation_")
 
     @pytest.mark.parametrize("kind", ["frame", "array", "sparse"])

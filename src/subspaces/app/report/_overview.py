@@ -135,11 +135,13 @@ def heat_map(draft: Draft) -> str | None:
     drawing = _heat(found, variables)
     across = len(drawing.layout.meta["samples"])
     part = "" if across == len(found.labels) else " Only some samples of each cluster are shown."
+    kept = getattr(getattr(found.model, "preparation_", None), "axes", None)
+    smooth = "The values are smoother than the measured ones, as only {} axes were kept. "
     caption = (
+        f"{'' if kept is None else smooth.format(len(kept))}"
         "Each column is a sample, each row a variable that sets a cluster apart, or that varies "
-        "along its axes. Colours are "
-        "standard deviations from the mean of the variable: blue is high, orange low. The bars "
-        f"on top show the clusters and what else is known.{part}"
+        "along its axes. Colours are standard deviations from the mean of the variable: blue is "
+        f"high, orange low. The bars on top show the clusters and what else is known.{part}"
     )
     label = "Heat map of the variables that set clusters apart, by samples, ordered by cluster"
     return draft.figure("heat-map", drawing, label, caption) + _legend(found)
