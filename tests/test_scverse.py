@@ -219,7 +219,7 @@ def test_what_the_recipe_cannot_prepare(planes):
 
 def test_too_large_to_be_dense():
     cells = anndata.AnnData(sparse.csr_matrix((50_000, 30_000)))
-    with pytest.raises(MemoryError, match=r"adata.X would take 11.2 GiB"):
+    with pytest.raises(MemoryError, match=r"11\.2 GiB"):
         scverse.psc(cells, n_variables=5)
 
 
@@ -368,7 +368,7 @@ def test_sparse_cells_are_made_dense(tissue):
         assert sparse.issparse(tissue.X)
         tissue.X = tissue.X.toarray()
     large = anndata.AnnData(sparse.csr_matrix((50_000, 30_000)))
-    with pytest.raises(MemoryError, match=r"adata.X would take 11.2 GiB"):
+    with pytest.raises(MemoryError, match=r"11\.2 GiB"):
         scverse.pca_components(large)
 
 
