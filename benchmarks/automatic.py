@@ -185,7 +185,7 @@ def of_gaps(share, seed):
     """The number of clusters of the penguins, with a share of values removed, and the index."""
     warnings.simplefilter("ignore")
     birds = load_penguins()
-    X = (birds.frame / birds.frame.std()).to_numpy()
+    X = (birds.frame / birds.frame.std()).to_numpy(copy=True)
     X[np.random.default_rng([seed, 51]).random(X.shape) < share] = np.nan
     kept = ~np.isnan(X).all(axis=1)
     model = automatic(X[kept])
