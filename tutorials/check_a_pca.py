@@ -2,16 +2,16 @@
 Check a PCA
 ===========
 
-This tutorial takes 10 minutes. You have one table and want one PCA of it: 178 wines with 13
-measurements. How many components are there? Which loadings can you trust? Which wines do not fit,
-and does a component rest on a few of them?
+This tutorial takes 10 minutes. You run a PCA of 178 wines with 13 measurements, and check it. How
+many components are there? Which loadings can you trust? Which wines do not fit, and does the result
+depend on a few of them?
 """
 
 # %%
 # Load the table
 # --------------
-# The measurements have different units, so use ``scale=True``. Otherwise the first component is
-# proline alone, which is measured in hundreds:
+# The measurements have different units, so use ``scale=True``. Otherwise proline dominates the
+# first component, because its values are in the hundreds:
 from sklearn.datasets import load_wine
 
 from subspaces import PCA, plots
@@ -25,48 +25,49 @@ print(X.columns[abs(raw.components_[0]).argmax()], raw.explained_variance_ratio_
 # %%
 # How many components?
 # --------------------
-# ``PCA`` chooses the number itself. It compares each component with what noise alone would reach.
+# ``PCA`` chooses the number itself. It compares each component with the strongest one that noise
+# alone would have.
 model = PCA(scale=True).fit(X)
 print(model.choice_.verdict)
 axes = plots.components(model.choice_)
 
 # %%
-# The left panel shows the strength of each component. A component above 1 is
-# stronger than noise. The right
-# panel answers another question: how well do so many components predict values that were left out?
+# The left panel shows the strength of each component. A component above 1 is stronger than noise.
+# The right panel answers another question: how well do the first components predict values that
+# were left out?
 #
-# **A reason to doubt.** The two answers differ. Six components stand out of the noise, but only
-# three help to predict. The directions of the weak ones are known so poorly that they do more harm
-# than good. Use six to describe the wines, and three to denoise or to fill in values.
+# **A reason to doubt.** The two answers differ. Six components are stronger than noise, but only
+# three help to predict. The other three are real, but 178 wines are too few to find their exact
+# directions. Use six components to describe the wines, and three to denoise or to fill in values.
 #
-# A rule of thumb gives yet another answer. Ten components hold 95 % of the variance, but this says
-# nothing about what is noise:
+# A rule of thumb gives yet another answer. Ten components hold 95 % of the variance, but this does
+# not tell you which of them are noise:
 print(PCA(0.95, scale=True).fit(X).n_components_)
 
 # %%
 # Which loadings can you trust?
 # -----------------------------
-# Each loading has an interval. It comes from 178 PCAs that each leave one wine out, all computed
-# exactly from one decomposition.
+# Each loading has an interval. It comes from 178 PCAs that each leave one wine out. All of them
+# follow exactly from one decomposition, so this is fast.
 model = PCA(3, scale=True).fit(X)
 table = model.loadings()
 print(table[table.component == 1].round(2).to_string(index=False))
 
 # %%
-# A filled mark is a loading that is not 0. A hollow one may be 0. On the first component
-# flavanoids are sure, while ash plays no part.
+# If a mark is filled, the loading is not 0. If it is hollow, the loading may be 0. In the first
+# component you can be sure of flavanoids, while ash plays no part.
 ax = plots.loadings(model)
 
 # %%
 # **Another reason to doubt.** Look at the column ``mixed``. If two components have almost the same
 # variance, their directions are arbitrary within a plane. Other wines would give other directions.
-# Ask for two components more to see it happen:
+# Ask for two more components to see this:
 five = PCA(5, scale=True).fit(X).loadings()
 print(five.groupby("component")["mixed"].any())
 
 # %%
-# If components are mixed, interpret the plane and not its axes, or rotate them. A varimax rotation
-# gives each component few large loadings:
+# If components are mixed, interpret the plane and not its axes, or rotate them. After a varimax
+# rotation each component has only a few large loadings:
 rotated = PCA(5, scale=True, rotation="varimax").fit(X).loadings()
 strong = rotated[rotated.loading.abs() > 0.5]
 print(strong[["component", "variable", "loading", "low", "high"]].round(2).to_string(index=False))
@@ -74,41 +75,42 @@ print(strong[["component", "variable", "loading", "low", "high"]].round(2).to_st
 # %%
 # See the wines and the variables together
 # ----------------------------------------
-# In a biplot each wine is a point and each variable an arrow. The cross at a tip spans the
-# intervals of both loadings. The three kinds of wine were not used for the PCA:
+# In a biplot each wine is a point and each variable an arrow. The cross at the tip of an arrow
+# shows the intervals of both loadings. The colours are the three kinds of wine, which the PCA did
+# not see:
 ax = plots.biplot(model, X, classes=kind)
 
 # %%
-# **A third reason to doubt.** The scores fall into three clouds. A PCA describes them, but "one
-# PCA" may be the wrong model: see :doc:`/tutorials/when_k_means_is_right`.
+# **A third reason to doubt.** The scores form three clouds. One PCA for all wines may be the wrong
+# model. :doc:`/tutorials/when_k_means_is_right` clusters the same wines.
 #
 # Which wines do not fit?
 # -----------------------
-# Each wine is judged by the PCA of all others. It can be far out within the components (T2), or far
-# from them (Q):
+# ``outliers`` compares each wine with a PCA of all other wines. A wine can be far out along the
+# components (T2), or far from them (Q):
 outliers = model.outliers()
 print(outliers.verdict)
 above, below = outliers.plot()
 
 # %%
-# Ask for the reason. Wine 95 has much magnesium for so little ash:
+# See the reason. Wine 95 has much magnesium but little ash:
 print(outliers.contributions(95).round(1))
 ax = plots.contributions(outliers, 95)
 
 # %%
-# Chance alone names a wine in one of 20 tables, so a few names are no drama. Many outliers of one
-# kind are worse, because they turn the components towards themselves and hide. Ask again with a
-# method that starts from the least outlying half:
+# In one of 20 tables without outliers, a wine is named by chance. Many outliers of one kind are
+# harder to find, because they turn the components towards themselves. Check again with a method
+# that starts from the half of the wines that fits best:
 from subspaces.diagnostics import pca_influence, pca_outliers
 
 scaled = (X - X.mean()) / X.std()
 print(pca_outliers(scaled, 3, robust=True).verdict)
 
 # %%
-# Does it rest on a few wines?
-# ----------------------------
+# Does it depend on a few wines?
+# ------------------------------
 # ``rests_on_`` names the most influential wine of each component, and ``influence_`` has a value
-# for each wine. Fit again without the most influential wines, and see whether the loadings stay:
+# for each wine. Fit again without the most influential wines, and see whether the loadings change:
 import numpy as np
 
 result = pca_influence(scaled, 3)
@@ -123,19 +125,19 @@ print("cosines without the five most influential wines:", agreement.round(3))
 #
 # Use missing values as they are
 # ------------------------------
-# Hide a tenth of the values and fit again. ``impute`` fills them:
+# Remove a tenth of the values and fit again. ``impute`` fills them in:
 random = np.random.default_rng(0)
 gaps = X.mask(random.random(X.shape) < 0.1)
 with_gaps = PCA(3, scale=True).fit(gaps)
 error = ((with_gaps.impute(gaps) - X) / X.std()).to_numpy()[gaps.isna()]
 by_mean = ((gaps.fillna(gaps.mean()) - X) / X.std()).to_numpy()[gaps.isna()]
-print(f"error of a filled value {np.std(error):.2f}, by the mean {np.std(by_mean):.2f}")
+print(f"error of a filled value {np.std(error):.2f}, of the mean {np.std(by_mean):.2f}")
 
 # %%
 # What to remember
 # ----------------
 # - Scale variables that have different units.
-# - "How many components are there" and "how many predict best" are different questions.
+# - "How many components are there?" and "How many predict best?" are different questions.
 # - Interpret a loading only if its interval excludes 0 and its component is not mixed.
 # - Ask which samples do not fit, and whether the result rests on a few of them.
-# - If the scores fall into clouds, look for clusters.
+# - If the scores form clouds, look for clusters.

@@ -2,20 +2,19 @@
 Clusters of digits
 ==================
 
-This tutorial takes 10 minutes. It clusters 901 images of handwritten digits, from loading the
-table to a page that you can mail. You know the number of groups, and want to know how good they
-are.
+This tutorial takes 10 minutes. You cluster 901 images of handwritten digits, and write a report
+that you can mail. You know that there are five digits, and want to know how good the clusters are.
 
-You will see three things. Clusters of subspaces are right more often than those of K-means. The
-labels come with probabilities, and some of them are too sure. And if you let the model choose the
-number of clusters, it finds more than five, for a reason that you can look at.
+You will see three things. First, PSC puts more images into the right cluster than K-means. Second,
+each label has a probability, and some probabilities are too close to 1. Third, if you let the model
+choose the number of clusters, it finds more than five, and you can see why.
 """
 
 # %%
 # Load the table
 # --------------
 # Each sample is an image of 8 x 8 pixels, and each pixel is a variable. All pixels have the same
-# unit, so do not scale them. If your variables have different units, scale them first.
+# unit, so you do not scale them. If your variables have different units, scale them first.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -32,21 +31,21 @@ for ax, image in zip(axes.flat, X, strict=False):
 # %%
 # Why subspaces
 # -------------
-# Write a 1 thicker, longer or more slanted, and its pixels change together. The images of one digit
-# therefore lie near a subspace of a few dimensions. Another digit changes in other ways, and has
-# another subspace. All subspaces pass through the origin, because an image with half the ink is
-# still the same digit. This is what ``affine=False``, the default, means.
+# If you write a 1 thicker, longer or more slanted, many pixels change together. The images of one
+# digit therefore lie near a subspace of a few dimensions. Other digits change in other ways, so
+# they have other subspaces. All subspaces pass through the origin, because an image with half the
+# ink is still the same digit. This is what ``affine=False``, the default, means.
 #
-# How many dimensions? Nine is a common choice for images of one object. You will see below that
-# the answer hardly depends on it.
+# How many dimensions should you choose? Nine is common for images of one object. You will see below
+# that the result hardly depends on it.
 from subspaces import PSC
 
 model = PSC(n_clusters=5, n_components=9, random_state=0).fit(X)
 print("samples per cluster:", np.bincount(model.labels_).tolist())
 
 # %%
-# Here the true digits are known, so you can count how many images are in the right cluster. The
-# model did not see them.
+# We know the true digits, and the model did not see them. So you can count how many images are in
+# the right cluster:
 from sklearn.cluster import KMeans
 
 from subspaces.metrics import matched_accuracy
@@ -56,8 +55,8 @@ print(f"PSC     {matched_accuracy(digit, model.labels_):.2f}")
 print(f"K-means {matched_accuracy(digit, k_means.labels_):.2f}")
 
 # %%
-# K-means puts one image in ten into a wrong cluster, and PSC one in a hundred. Try other
-# dimensions, to see whether nine was luck:
+# K-means puts one image in ten into a wrong cluster, and PSC one in a hundred. Try other dimensions
+# to see whether nine was just luck:
 for dimension in (3, 6, 12):
     other = PSC(5, n_components=dimension, random_state=0).fit(X)
     print(f"dimension {dimension:2d}: {matched_accuracy(digit, other.labels_):.2f}")
@@ -65,24 +64,25 @@ for dimension in (3, 6, 12):
 # %%
 # Look at a cluster
 # -----------------
-# The axes of a subspace are images too. The first axis of each cluster looks like its digit,
-# because the subspace passes through the origin. The next axes show how the digit varies: blue
-# pixels get lighter while red ones get darker.
+# You can draw the axes of a subspace as images. The first axis of each cluster looks like its
+# digit, because the subspace passes through the origin. The next axes show how the digit varies. If
+# blue pixels get lighter, red ones get darker.
 from subspaces import plots
 
 axes = plots.basis_images(model.subspaces_, (8, 8))
 
 # %%
-# ``plots.angles`` shows how far apart the subspaces are. Subspaces at an angle of 90 degrees share
-# nothing. Small angles mean that two digits share a direction, such as the amount of ink.
+# ``plots.angles`` shows how far apart the subspaces are. Two subspaces at an angle of 90 degrees
+# have nothing in common. If an angle is small, two digits share a direction, such as the amount of
+# ink.
 ax = plots.angles(model)
 
 # %%
 # Would you have known without the labels?
 # ----------------------------------------
-# On your own data you have no true labels. Ask two questions instead. First, do other samples give
-# the same clusters? Split the images in half at random, cluster both halves, and compare. An
-# agreement of 1 is perfect, and 0 is chance.
+# Your own data have no true labels. Ask two questions instead. First, do other samples give the
+# same clusters? ``stability`` splits the images in half at random, clusters each half, and compares
+# the clusters. If they are equal, the agreement is 1. By chance it is 0.
 from subspaces.diagnostics import means_or_directions, stability
 
 found = stability(model, X, n_resamples=3, random_state=0)
@@ -90,14 +90,13 @@ print(found.verdict)
 print(f"PSC {found.stability:.2f}, K-means {found.k_means:.2f}")
 
 # %%
-# Both methods are stable here, so stability alone does not tell you which one is right. The second
-# question is whether K-means finds the same clusters:
+# Both methods are stable here, so stability does not tell you which one is right. Second, does
+# K-means find the same clusters?
 print(means_or_directions(model, X).verdict)
 
 # %%
-# The two methods disagree on one image in ten. This is the time to look. Show the images on which
-# they differ, with the label of each method. If you can say which label is right, you have your
-# answer.
+# The two methods disagree on one image in ten. Look at some of these images, with the label of each
+# method. If you can tell which label is right, you know which method to use.
 from subspaces.metrics import matched_labels
 
 same_names = matched_labels(model.labels_, k_means.labels_)
@@ -112,8 +111,8 @@ for ax, i in zip(axes.flat, differ[:: len(differ) // 12], strict=False):
 # %%
 # How sure is each label?
 # -----------------------
-# ``probabilities_`` says how probable each cluster is for each image, with the image left out of
-# its own cluster. Look at the least sure ones first:
+# ``probabilities_`` has the probability of each cluster for each image. Look at the images with the
+# least sure labels:
 sure = model.probabilities_.max(axis=1)
 worst = np.argsort(sure)[:6]
 figure, axes = plt.subplots(1, 6, figsize=(7, 1.6), layout="tight")
@@ -123,9 +122,9 @@ for ax, i in zip(axes, worst, strict=True):
     ax.set_axis_off()
 
 # %%
-# **A reason to doubt.** The model assumes Gaussian noise, and pixels are not Gaussian. So the
-# probabilities are too close to 1. ``label_confidence`` compares halves of the samples and lowers
-# the probabilities as far as the halves disagree:
+# **A reason to doubt.** The model assumes Gaussian noise, but pixels are not Gaussian. The
+# probabilities are therefore too close to 1. ``label_confidence`` clusters two halves of the
+# images. The more their labels disagree, the more it lowers the probabilities:
 from subspaces.diagnostics import label_confidence
 
 honest = label_confidence(model, X, random_state=0)
@@ -137,8 +136,8 @@ print(f"right {right:.3f}, mean probability {sure.mean():.3f}, lowered {lowered:
 # %%
 # Let the model choose the number
 # -------------------------------
-# What if you did not know that there are five digits? Ask for the number of clusters as well. Take
-# every third image, to keep this quick:
+# What if you did not know that there are five digits? Let the model choose the number of clusters
+# too. Use every third image to save time:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:
@@ -149,16 +148,17 @@ for each in caught:
     print("-", each.message)
 
 # %%
-# **Another reason to doubt.** The number differs from 5, and the warning says why: pixels have
-# heavy tails. Look at what the clusters hold before you call them wrong. Each row is a cluster, and
-# each column a digit:
+# **Another reason to doubt.** The number is not 5, and the warning says why: pixels have heavy
+# tails. But see what is in the clusters before you call them wrong. Each row is a cluster, and each
+# column a digit:
 table = np.zeros((chosen.n_clusters_, 5), dtype=int)
 np.add.at(table, (chosen.labels_, digit[::3]), 1)
 print(table)
 
 # %%
-# Almost every cluster holds one digit. There are several ways to write a 1, and they are clusters
-# of their own. "Five" is our number, not that of the pixels. If you know the number, pass it.
+# Almost every cluster holds one digit. But there are several ways to write a 1, and each way has
+# its own cluster. The pixels do not show that they are the same digit. If you know the number, pass
+# it.
 #
 # Place new images and save the work
 # ----------------------------------
@@ -167,7 +167,7 @@ half = PSC(5, n_components=9, random_state=0).fit(X[::2])
 print(f"new images: {matched_accuracy(digit[1::2], half.predict(X[1::2])):.2f} right")
 
 # %%
-# Write a page with everything, and save the model. Both work without the data:
+# Write a report and save the model. You can use both without the data:
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -179,8 +179,7 @@ print(sorted(path.name for path in folder.iterdir()))
 # %%
 # What to remember
 # ----------------
-# - Use subspaces if samples of one group change in a few ways of their own.
-# - Check stability, and compare with K-means. If they differ, look at the samples on which they do.
+# - Use subspaces if the samples of each group vary in a few directions.
+# - Check stability, and compare with K-means. Look at samples to which they give different labels.
 # - Probabilities assume that the clusters are right. Lower them with ``label_confidence``.
-# - A number of clusters that differs from yours can still be a good answer. Look at what the
-#   clusters hold.
+# - The number of clusters can differ from yours and still be right. See what is in the clusters.

@@ -2,16 +2,17 @@
 Subtypes and their genes
 ========================
 
-This tutorial takes 15 minutes. It starts from counts of 500 genes in 60 patients and ends with the
-genes of three subtypes, with p-values that you can rely on. The counts are simulated, so you can
-check every answer.
+This tutorial takes 15 minutes. You start from counts of 500 genes in 60 patients. You find three
+subtypes, and the genes of each subtype with p-values that you can rely on. The counts are
+simulated, so you can check every answer.
 """
 
 # %%
 # Make the table
 # --------------
-# There are three subtypes of 20 patients. In each, 30 genes are four times as high as elsewhere.
-# Patients differ in how deeply they were sequenced, which says nothing about their subtype.
+# There are three subtypes of 20 patients. In each subtype, 30 genes are four times as high as in
+# the others. Patients also differ in the depth of sequencing, which tells you nothing about their
+# subtype.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -29,13 +30,13 @@ counts = pd.DataFrame(random.poisson(rates * depth), index=patients, columns=gen
 print(counts.iloc[:3, :6])
 
 # %%
-# For your own data, read a file: ``datasets.read_expression("counts.csv")`` reads CSV, Excel, GCT,
-# Parquet, H5AD and more. Use ``samples="columns"`` if genes are in rows.
+# If your own data are in a file, use ``datasets.read_expression("counts.csv")``. It reads CSV,
+# Excel, GCT, Parquet, H5AD and more. Add ``samples="columns"`` if genes are in rows.
 #
 # Why the raw counts do not work
 # ------------------------------
-# A few loud genes and the depth of sequencing decide about raw counts. Compare K-means on them with
-# the recipe, which prepares the counts first:
+# Raw counts differ mostly in a few strongly expressed genes and in the depth of sequencing. Compare
+# K-means on the raw counts with the recipe, which prepares the counts first:
 from sklearn.cluster import KMeans
 
 from subspaces import recipes
@@ -47,14 +48,16 @@ print(f"K-means on counts {adjusted_rand_score(subtype, raw):.2f}")
 print(f"recipe            {adjusted_rand_score(subtype, recipe.labels_):.2f}")
 
 # %%
-# A recipe is a Pipeline. Its first step tells you what the values were taken for:
+# A recipe is a Pipeline. Its first step tells you what kind of values it recognised:
 print(recipe[0].verdict_)
 
 # %%
-# Read this sentence every time. **If it is wrong, everything after it is wrong.** You can overrule
-# it with ``set_params(prepare__kind="log")``, or ``"intensities"``, ``"ratios"``, ``"shares"``.
+# Always read this sentence. **If it is wrong, everything after it is wrong.** You can overrule the
+# recipe with ``set_params(prepare__kind="log")``, or with ``"intensities"``, ``"ratios"`` or
+# ``"shares"``.
 #
-# The two panels show the patients along two axes, before and after the preparation:
+# The two panels show the patients along the first two principal axes, before and after the
+# preparation:
 from subspaces import PCA, plots
 
 figure, axes = plt.subplots(1, 2, figsize=(7, 3), layout="tight")
@@ -70,8 +73,9 @@ axes[0].legend(title="subtype")
 # %%
 # How many subtypes?
 # ------------------
-# You cannot compare likelihoods here, because each number of clusters uses other axes. Instead the
-# patients are split in half ten times, to see which number gives the same clusters in both halves:
+# You cannot compare likelihoods here, because the recipe uses different axes for each number of
+# clusters. Instead, ``select_n_clusters`` splits the patients in half ten times. It checks for
+# which number both halves have the same clusters:
 from subspaces.selection import select_n_clusters
 
 found = select_n_clusters(recipes.expression(random_state=0), counts, range(2, 6))
@@ -79,13 +83,14 @@ print(found.verdict)
 ax = found.plot()
 
 # %%
-# **A reason to doubt.** On real tables this choice is often smaller than the number of classes: a
-# coarser division is more stable. If the verdict names several numbers, you can defend each.
+# **A reason to doubt.** On real tables this choice is often smaller than the number of classes,
+# because a coarser division is more stable. If the verdict names several numbers, look at all of
+# them.
 #
 # The genes of a subtype
 # ----------------------
-# ``markers`` tests each gene of a cluster against all other patients, on the log scale. Two columns
-# look like p-values:
+# ``markers`` compares each gene in a cluster with all other patients, on the log scale. Two columns
+# are false discovery rates:
 cluster = int(recipe.labels_[0])  # the cluster of the first patient, who has subtype A
 markers = recipe.markers(counts, cluster, split_half=True, random_state=0)
 columns = ["variable", "difference", "effect", "auc", "fdr", "fdr_split"]
@@ -93,15 +98,15 @@ print(markers.table[columns].head(8).round(3).to_string(index=False))
 
 # %%
 # **Use** ``fdr_split``. The clusters were found in the same counts that ``fdr`` tests, so ``fdr``
-# is too small. ``fdr_split`` finds the clusters again without the gene that it tests. Count the
-# right ones: subtype A has genes 0 to 29.
+# is too small. ``fdr_split`` finds the clusters again without the gene that it tests. Here you can
+# count how many genes are right, because genes 0 to 29 are those of subtype A:
 called = markers.table[(markers.table.fdr_split <= 0.05) & (markers.table.difference > 0)]
 right = called.variable.isin(genes[:30]).sum()
 print(f"{len(called)} genes are higher, {right} of them are right, of 30")
 
 # %%
-# See the difference in a table without any subtypes. Here all 60 patients are one group, and three
-# processes move many genes together:
+# To see the difference, make a table without subtypes. All 60 patients are one group, and three
+# biological processes change many genes together:
 processes = random.normal(size=(60, 3)) @ random.normal(size=(3, 500))
 one_group = pd.DataFrame(2.0 ** (8 + processes + random.normal(size=(60, 500))))
 one_group.columns = genes
@@ -111,11 +116,11 @@ print("called by fdr:", int((tests.fdr <= 0.05).sum()))
 print("called by fdr_split:", int((tests.fdr_split <= 0.05).sum()))
 
 # %%
-# If you had used ``fdr``, you would now be writing about the genes of subtypes that do not exist.
+# By ``fdr`` you would have found genes of subtypes that do not exist.
 #
 # Should you believe the subtypes?
 # --------------------------------
-# Stability gives the answer for both tables. It is high if halves of the patients find the same
+# Stability gives the answer for both tables. It is high if two halves of the patients have the same
 # clusters:
 from subspaces.diagnostics import stability
 
@@ -124,14 +129,14 @@ for name, model, table in (("counts", recipe, counts), ("one group", nothing, on
     print(f"{name:9s} {again.stability:.2f} {again.grade.value}")
 
 # %%
-# **Stable is not the same as interesting.** Batches, tissues and hospitals give stable clusters
+# **Stable clusters need not be interesting.** Batches, tissues and hospitals give stable clusters
 # too. Compare the clusters with everything you know about the patients before you name them.
 #
 # Programmes of genes
 # -------------------
-# Subtypes can also differ in which genes move *together*, with the same means. Mean profiles cannot
-# see that. Simulate 90 patients of two subtypes with programmes of 12 genes, and let each cluster
-# choose its own genes:
+# Two subtypes can have the same means, and differ in which genes go up and down *together*. Mean
+# profiles do not show this. Simulate 90 patients of two subtypes. Each subtype has programmes,
+# which are groups of 12 genes that go up and down together. Let each cluster choose its own genes:
 from subspaces import PSC
 from subspaces.datasets import make_subspaces
 
@@ -144,14 +149,14 @@ print(f"PSC with its own genes {adjusted_rand_score(union.target, programmes.lab
 print(f"K-means                {adjusted_rand_score(union.target, profiles):.2f}")
 
 # %%
-# The genes that vary within the first cluster, the strongest first:
+# Draw the patients of the first cluster, and the genes that vary most in it:
 figure, axes = plt.subplots(1, 2, figsize=(7, 3), layout="tight")
 plots.scores(programmes, union.data, 0, ax=axes[0])
 plots.loadings(programmes, 0, n_shown=12, ax=axes[1])
 
 # %%
-# On real expression data such programmes rarely decide about subtypes, and the recipe with mean
-# profiles is the better start. Use ``n_variables`` if you have a reason to expect programmes.
+# On real expression data, subtypes rarely differ in such programmes alone. So start with the
+# recipe, and use ``n_variables`` only if you have a reason to expect programmes.
 #
 # Place new patients and save the work
 # ------------------------------------
@@ -169,7 +174,7 @@ print(recipe.predict(new).tolist(), load(path).predict(new).tolist())
 # %%
 # What to remember
 # ----------------
-# - Use ``recipes.expression``, and read what it took the values for.
+# - Use ``recipes.expression``, and check that it recognised your values.
 # - Test genes with ``split_half=True``, and read ``fdr_split``.
-# - Simulate a table of one group as well. It shows what "nothing" looks like.
+# - Also simulate a table of one group. It shows you what a table without subtypes looks like.
 # - Look for batches before you name a subtype.

@@ -2,16 +2,16 @@
 Single cells with scanpy
 ========================
 
-This tutorial takes 10 minutes. It clusters 700 blood cells that come with scanpy, next to the
-Louvain clusters and the known types that are stored with them. You stay in an AnnData from
-start to end.
+This tutorial takes 10 minutes. You cluster 700 blood cells that come with scanpy, and compare the
+clusters with the Louvain clusters and the known types in the same file. All results stay in the
+AnnData.
 """
 
 # %%
 # Load the cells
 # --------------
-# The values are logarithms of normalised counts, scaled by gene. ``obsm`` has 50 principal
-# components and a map, and ``obs`` has the types that the authors gave to the cells.
+# The values are logarithms of normalised counts, and each gene is scaled. ``obsm`` has 50 principal
+# components and a UMAP. ``obs`` has the types that the authors gave to the cells.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,8 @@ print(cells)
 # %%
 # How many components?
 # --------------------
-# Most people keep 50 components, scanpy's default. Ask how many stand out of the noise:
+# Most people keep 50 components, which is the default of scanpy. Count how many are stronger than
+# noise:
 from subspaces import scverse
 
 with warnings.catch_warnings(record=True) as caught:
@@ -36,20 +37,20 @@ print(number)
 print(cells.uns["pca_components"]["verdict"])
 
 # %%
-# **A reason to doubt.** Genes of one pathway are correlated, so the number is a guess and the
-# verdict says so. Keep a few more than that rather than fewer.
+# **A reason to doubt.** Genes of the same pathway are correlated, so the number is a guess, and the
+# verdict says so. Keep a few more components rather than fewer.
 #
 # Cluster the cells
 # -----------------
-# ``scverse.psc`` uses ``obsm["X_pca"]`` if it exists. Each cluster is a mean profile by default,
-# which is the right model for types of cells.
+# ``scverse.psc`` clusters the components in ``obsm["X_pca"]``. By default each cluster is a mean
+# profile, which is the right model for types of cells.
 scverse.psc(cells, n_clusters=6, random_state=0)
 print(cells.obs["psc"].value_counts().to_string())
 
 # %%
-# The labels are in ``obs["psc"]``, so every function of scanpy can use them, such as
-# ``scanpy.pl.umap(cells, color="psc")``. Here is the same map by hand, with the known types beside
-# it:
+# The labels are in ``obs["psc"]``, so all functions of scanpy can use them. One example is
+# ``scanpy.pl.umap(cells, color="psc")``. Here we draw the map with matplotlib, on the left with the
+# clusters and on the right with the known types:
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="tight")
 for ax, key in zip(axes, ("psc", "bulk_labels"), strict=True):
     for k, name in enumerate(cells.obs[key].cat.categories):
@@ -61,15 +62,15 @@ for ax, key in zip(axes, ("psc", "bulk_labels"), strict=True):
 # %%
 # How many clusters?
 # ------------------
-# With ``n_clusters="auto"``, halves of the cells decide: which number gives the same clusters in
-# both?
+# If you pass ``n_clusters="auto"``, the function splits the cells in half several times. It checks
+# for which number both halves have the same clusters:
 scverse.psc(cells, n_clusters="auto", key_added="chosen", random_state=0)
 print(cells.obs["chosen"].nunique(), "clusters")
 print(cells.uns["chosen"].get("verdict", ""))
 
 # %%
-# Compare both with the known types and with the clusters that came with the file. The adjusted Rand
-# index is 1 if two groupings are equal, and 0 by chance.
+# Compare your clusters and the Louvain clusters with the known types. The adjusted Rand index is 1
+# if two groupings are equal, and 0 by chance.
 from subspaces.metrics import adjusted_rand_score
 
 for key in ("psc", "chosen", "louvain"):
@@ -77,8 +78,8 @@ for key in ("psc", "chosen", "louvain"):
     print(f"{key:8s} {cells.obs[key].nunique():2d} clusters, {index:.2f}")
 
 # %%
-# **Another reason to doubt.** None of these is near 1. Some of the ten types are kinds of T cells,
-# which overlap in expression. A cross table shows which types share a cluster:
+# **Another reason to doubt.** None of these numbers is near 1. Several of the ten types are kinds
+# of T cells, which express similar genes. A cross table shows which types share a cluster:
 import pandas as pd
 
 print(pd.crosstab(cells.obs["bulk_labels"], cells.obs["psc"]).to_string())
@@ -86,8 +87,8 @@ print(pd.crosstab(cells.obs["bulk_labels"], cells.obs["psc"]).to_string())
 # %%
 # How sure is each cell?
 # ----------------------
-# ``obs["psc_probability"]`` has the probability of the cluster of each cell. Naive T cells,
-# natural killer cells and cytotoxic T cells are the least sure, and these are the types that share
+# ``obs["psc_probability"]`` has the probability of the label of each cell. Naive T cells, natural
+# killer cells and cytotoxic T cells have the least sure labels. These are the types that share
 # clusters:
 sure = cells.obs.groupby("bulk_labels", observed=True)["psc_probability"].mean()
 print(sure.sort_values().round(3).to_string())
@@ -95,8 +96,8 @@ print(sure.sort_values().round(3).to_string())
 # %%
 # The genes of a cluster
 # ----------------------
-# ``diagnostics.markers`` takes the AnnData and the name of a column. The stored values are scaled,
-# so use ``raw``, which has the logarithms:
+# ``diagnostics.markers`` accepts the AnnData and the name of a column. The values in ``X`` are
+# scaled, so use those in ``raw``, which are logarithms:
 from subspaces.diagnostics import markers
 
 logs = cells.raw.to_adata()
@@ -108,12 +109,12 @@ for k in cells.obs["psc"].cat.categories:
 
 # %%
 # You can tell the types from these genes: MS4A1 and CD79A mean B cells, NKG7 means natural killer
-# cells, and CD3D means T cells. Their p-values are optimistic, because the clusters were found in
-# the same values. Rank genes by them, but do not count them.
+# cells, and CD3D means T cells. The p-values are too small, because the model found the clusters in
+# the same cells. Use them to rank genes, but not to count markers.
 #
 # Are the clusters stable?
 # ------------------------
-# Ask it of a model on the components:
+# Fit a model to the components, and check its stability:
 from subspaces import PSC
 from subspaces.diagnostics import stability
 
@@ -122,10 +123,10 @@ model = PSC(6, n_components=0, affine=True, random_state=0).fit(components)
 print(stability(model, components, n_resamples=3, random_state=0).verdict)
 
 # %%
-# A map is no evidence
-# --------------------
-# A map such as UMAP shows islands even in noise. Check distances in the components instead. For
-# each cell, compare the distance to its own cluster with that to the next one:
+# Do not trust a map
+# ------------------
+# A UMAP can show islands even in noise. Look at distances in the components instead. For each cell,
+# compare the distance to its own cluster with the distance to the next cluster:
 distance = np.sqrt(model.transform(components))
 nearest = np.sort(distance, axis=1)
 gap = nearest[:, 1] / nearest[:, 0]
@@ -135,11 +136,11 @@ ax.axvline(1, color="k", lw=1)
 ax.set(xlabel="distance to the next cluster / to its own", ylabel="cells")
 
 # %%
-# Cells near 1 lie between two clusters, whatever the map shows.
+# If the ratio is near 1, the cell lies between two clusters, whatever the map shows.
 #
 # What to remember
 # ----------------
-# - Mean profiles suit types of cells. Subspaces do not.
+# - Use mean profiles for types of cells, not subspaces.
 # - Choose the number by stability, and read the verdict.
 # - Look at the cross table and at the probabilities before you name a cluster.
 # - Test genes on logarithms, not on scaled values.

@@ -2,16 +2,17 @@
 When K-means is right
 =====================
 
-This tutorial takes 10 minutes. It clusters 178 wines by 13 measurements, and the library tells you
-that its own main method is the wrong one for them. You will see how to notice that before you look
-at the true classes, and what to do instead.
+This tutorial takes 10 minutes. You cluster 178 wines by 13 measurements. Subspaces, the main method
+of the library, are the wrong choice for them. You will see how to notice this without the true
+classes, and what to do instead.
 """
 
 # %%
 # Load the table
 # --------------
-# The wines come from three cultivars. Their measurements have different units, so scale each one to
-# standard deviation 1. Otherwise proline, which is measured in hundreds, decides alone.
+# The wines come from three cultivars. The measurements have different units, so scale each of them
+# to standard deviation 1. Otherwise only proline would count, because its values are in the
+# hundreds.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_wine
@@ -30,23 +31,23 @@ lines = PSC(3, n_components=1, random_state=0).fit(X)
 print("samples per cluster:", np.bincount(lines.labels_).tolist())
 
 # %%
-# The clusters look fine: they are balanced, and the fit converged. But any method finds clusters in
-# any table. Ask whether they would come back in other samples:
+# The clusters look fine: they have similar sizes, and the fit converged. But any method finds
+# clusters in any table. Check whether other wines give the same clusters:
 from subspaces.diagnostics import stability
 
 found = stability(lines, X, n_resamples=3, random_state=0)
 print(found.verdict)
-print(f"halves agree: lines {found.stability:.2f}, K-means {found.k_means:.2f}")
+print(f"agreement of the halves: lines {found.stability:.2f}, K-means {found.k_means:.2f}")
 
 # %%
-# **This is the reason to doubt.** Two random halves of the wines do not agree on the three lines,
-# while K-means on the same halves does. The advice is to try ``affine=True``, or to compare with
-# K-means. Let us see why.
+# **A reason to doubt.** Two random halves of the wines do not give the same three lines. But they
+# give the same three clusters of K-means. The verdict advises you to try ``affine=True``, or to
+# compare with K-means. Let us see why.
 #
 # Means or directions
 # -------------------
-# Look at the wines along the first two components of a PCA. Colours are the clusters of lines on
-# the left, and those of K-means on the right.
+# Look at the wines along the first two components of a PCA. On the left the colours are the
+# clusters of lines, and on the right those of K-means.
 from sklearn.cluster import KMeans
 
 from subspaces import PCA, plots
@@ -63,15 +64,14 @@ for ax, labels, title in zip(
     ax.set(title=title, xlabel="component 1", ylabel="component 2")
 
 # %%
-# There are three clouds, and each has its own centre. A line through the origin cannot follow a
-# cloud that lies away from it. It takes parts of two clouds on opposite sides of the origin
-# instead. The wines differ in their *means*. What a cultivar holds on average sets it apart, not
-# the direction in which its wines vary.
+# There are three clouds, and each has its own centre. No cloud lies along a line through the
+# origin. Instead, each line takes parts of two clouds on opposite sides of the origin. The
+# cultivars differ in their *means*, and not in the direction in which their wines vary.
 #
 # Give the clusters centres
 # -------------------------
-# ``affine=True`` lets each line pass through the mean of its cluster. If ``n_components=0``,
-# there is no line at all: each cluster is a point, its mean profile, as in K-means.
+# If ``affine=True``, each line passes through the mean of its cluster. If also ``n_components=0``,
+# there are no lines. Each cluster is then a point, as in K-means. We call it a mean profile.
 models = {
     "lines through the origin": lines,
     "lines with centres": PSC(3, n_components=1, affine=True, random_state=0).fit(X),
@@ -79,26 +79,26 @@ models = {
 }
 for name, model in models.items():
     again = stability(model, X, n_resamples=3, random_state=0)
-    print(f"{name:25s} halves agree to {again.stability:.2f}: {again.grade.value}")
+    print(f"{name:25s} agreement of the halves {again.stability:.2f}: {again.grade.value}")
 
 # %%
-# The simplest model is the most stable one. Take it. ``means_or_directions`` confirms that K-means
-# finds the same clusters:
+# The simplest model is the most stable one, so use it. ``means_or_directions`` confirms that
+# K-means finds the same clusters:
 from subspaces.diagnostics import is_real, means_or_directions
 
 profiles = models["mean profiles"]
 print(means_or_directions(profiles, X).verdict)
 
 # %%
-# Are three clusters more than chance? ``is_real`` makes the same search in tables without clusters
-# that have the same variables and nearly the same dependence:
+# Are three clusters more than chance? ``is_real`` makes the same search in tables without clusters.
+# These tables have the same values in each variable, and almost the same dependence:
 print(is_real(profiles, X, n_nulls=19, random_state=0).verdict)
 
 # %%
 # Only now look at the classes
 # ----------------------------
-# The adjusted Rand index compares clusters with the cultivars. It is 1 if they are equal, and 0 by
-# chance.
+# Compare the clusters with the cultivars by the adjusted Rand index. It is 1 if they are equal, and
+# 0 by chance.
 from subspaces.metrics import adjusted_rand_score
 
 for name, model in models.items():
@@ -106,28 +106,27 @@ for name, model in models.items():
 print(f"{'K-means':25s} {adjusted_rand_score(wine.target, k_means.labels_):.2f}")
 
 # %%
-# The order is the one that stability gave. You could have chosen the right model without a single
-# class.
+# The most stable model is also the best one. You could have chosen it without the classes.
 #
 # What sets the wines apart
 # -------------------------
-# A mean profile has no axes, so ask for the variables that differ. ``markers`` tests each of them.
-# The clusters were made from the same values, so read ``fdr_split``, not ``fdr``:
+# A mean profile has no axes, so ask for the variables whose means differ. ``markers`` tests each
+# variable. The model found the clusters in the same values, so use ``fdr_split`` and not ``fdr``:
 for k in range(3):
     print(k, profiles.get_variables(k)[:3].tolist())
 markers = profiles.markers(X, 0, split_half=True, random_state=0)
 print(markers.table[["variable", "difference", "effect", "fdr_split"]].head(5).round(2))
 
 # %%
-# The plot has all of them: how far the mean of a cluster is from that of the other wines, in
-# standard deviations.
+# The plot shows for every variable how far the mean of the cluster is from the mean of the other
+# wines, in standard deviations.
 ax = plots.loadings(profiles, 0, by="difference")
 
 # %%
-# Leave everything open
-# ---------------------
-# ``"auto"`` chooses the number of clusters, their dimensions and their centres. Here it names two
-# clusters first and calls three about as good:
+# Let the model choose everything
+# -------------------------------
+# ``"auto"`` chooses the number of clusters, their dimensions and their centres. Its first answer is
+# two clusters, and it says that three are about as good:
 chosen = PSC("auto", n_components="auto", affine="auto", random_state=0).fit(X)
 print(chosen.selection_["verdict"])
 for answer in chosen.selection_["answers"]:
@@ -138,12 +137,12 @@ for answer in chosen.selection_["answers"]:
 ax = plots.candidates(chosen)
 
 # %%
-# **Another reason to doubt.** The first answer is not the best one here. The verdict says so: it is
-# a tie. If the verdict names other numbers, fit them and compare what they say about your samples.
+# **Another reason to doubt.** The first answer is not the best one here. If the verdict names other
+# numbers, fit them too, and compare what they tell you about your samples.
 #
 # What to remember
 # ----------------
-# - Balanced clusters are no evidence. Ask for stability first.
+# - Clusters of similar size prove nothing. Check their stability first.
 # - If K-means is more stable, your groups probably differ in their means.
 # - ``affine=True`` gives clusters centres, and ``n_components=0`` makes them mean profiles.
 # - PSC with ``n_components=0`` is as good as K-means on such data, not better. You gain

@@ -2,8 +2,8 @@
 All samples in one picture
 ==========================
 
-Body measurements of 342 penguins. Which clusters are there, what do they have to do with what else
-is known of the birds, and which measurements tell them apart?
+We cluster 342 penguins by their body measurements. Do the clusters match the species, the island
+or the sex of the birds? Which measurements set the clusters apart?
 """
 
 import sys
@@ -21,17 +21,19 @@ model = PSC("auto", n_components="auto", affine="auto", random_state=0).fit(tabl
 print(model.selection_["verdict"])
 
 # %%
-# Each bird on the two leading axes. A ring marks a bird whose label has a probability below 0.9.
+# Draw each bird on the first two axes of the table. A ring marks a bird whose label has a
+# probability below 0.9.
 first = plots.overview(model, table, names=np.array(penguins.sample_names)[measured])
 
 # %%
-# The same picture, with the species as colours. A species has the colour of the cluster that it
-# matches best.
+# Draw the same picture with the species as colours. Each species has the colour of the cluster that
+# it matches best.
 species = penguins.target_names[penguins.target][measured]
 ax = plots.overview(model, table, by=species)
 
 # %%
-# The measurements of all birds, ordered by cluster, under what else is known of them.
+# The heat map shows the measurements of all birds, ordered by cluster. The bars above it show the
+# species, the island and the sex.
 known = {"species": species, "island": penguins.island[measured], "sex": penguins.sex[measured]}
 ax = plots.heat_map(model, table, by=known)
 if sys.argv[1:]:

@@ -2,7 +2,7 @@
 How many clusters?
 ==================
 
-The number of clusters, their dimensions and whether they have centres are chosen in one call.
+One call chooses the number of clusters, their dimensions and whether they have their own centres.
 The table has four measurements of penguins of three species.
 """
 
@@ -17,20 +17,20 @@ birds = penguins.frame.dropna()  # two birds were not measured
 X = birds / birds.std()  # the variables have different units
 
 # %%
-# The verdict names the choice and the numbers that come near it.
+# The verdict names the choice and other numbers that are about as good.
 model = PSC("auto", n_components="auto", affine="auto", random_state=0).fit(X)
 print(model.selection_["verdict"])
 for answer in model.selection_["answers"]:
     print(answer)
 
 # %%
-# What was compared: less is better, and the ring is the choice.
+# The figure shows all candidates. Lower is better, and the ring marks the choice.
 ax = plots.candidates(model)
 if sys.argv[1:]:
     ax.figure.savefig(sys.argv[1])
 
 # %%
-# Would these clusters be found in other samples? Two halves of the data are clustered apart, and
-# each predicts all samples: 1 is perfect agreement, 0 is chance.
+# Do other birds give the same clusters? ``stability`` splits the birds in half at random and
+# clusters each half. If the clusters are equal, the agreement is 1. By chance it is 0.
 again = stability(model, X, n_resamples=3, random_state=0)
 print(f"stability {again.stability:.2f}")

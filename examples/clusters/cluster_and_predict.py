@@ -2,7 +2,7 @@
 Cluster one half, predict the other
 ===================================
 
-A fitted model knows what to do with samples that it has not seen.
+A fitted model can label samples that it has not seen.
 """
 
 import sys
@@ -20,28 +20,29 @@ X, new = union.data[::2], union.data[1::2]
 truth, truth_new = union.target[::2], union.target[1::2]
 
 # %%
-# The clusters have centres of their own, away from the origin: ``affine=True``.
+# Each cluster has its own centre away from the origin, so use ``affine=True``.
 model = PSC(3, n_components=[1, 2, 3], affine=True, random_state=0).fit(X)
 print(f"stopped: {model.stop_reason_} after {model.n_iter_} iterations")
 print(f"in the right cluster: {matched_accuracy(truth, model.labels_):.3f}")
 print(f"new samples:          {matched_accuracy(truth_new, model.predict(new)):.3f}")
 
 # %%
-# How near are the subspaces to the true ones?
+# How close are the subspaces to the true ones?
 for k, (found, true) in enumerate(zip(model.subspaces_, union.subspaces, strict=True)):
     angle = np.degrees(subspace_angles(found, true)).max()
     print(f"cluster {k}: dimension {found.basis.shape[1]}, {angle:.1f} degrees from the truth")
 
 # %%
-# And how near to each other? Two of them may share a direction (a small angle below the diagonal)
-# and still be far apart otherwise (a large one above it).
+# How close are the subspaces to each other? Two of them can share a direction and still be far
+# apart in others. The heat map shows their smallest angles below the diagonal and their largest
+# above it.
 ax = plots.angles(model)
 if sys.argv[1:]:
     ax.figure.savefig(sys.argv[1])
 
 # %%
-# ``transform`` gives the score of each sample under each cluster, and the lowest wins. If the two
-# lowest are close, the sample lies between two clusters.
+# ``transform`` gives each sample a score for each cluster, and the sample joins the cluster with
+# the lowest. If the two lowest scores are close, the sample lies between two clusters.
 scores = np.sort(model.transform(new), axis=1)
 between = np.argsort(scores[:, 1] - scores[:, 0])[:3]
 print("new samples that sit between two clusters:", between.tolist())

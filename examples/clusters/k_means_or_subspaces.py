@@ -2,8 +2,8 @@
 A line and two planes
 =====================
 
-K-means looks for blobs. Three clusters that pass through the same point are none, but each of them
-lies near a subspace of its own, and that is what PSC looks for.
+K-means looks for compact groups. These three clusters all pass through the same point, so they are
+not compact. But each of them lies near its own subspace, and PSC looks for these.
 """
 
 import sys
@@ -19,14 +19,15 @@ union = make_subspaces([100, 150, 150], 3, [1, 2, 2], noise=0.03, random_state=4
 X = union.data
 
 # %%
-# The dimensions are given, one per cluster. ``n_components="auto"`` would choose them.
+# We give the model the dimension of each cluster. ``n_components="auto"`` would choose the
+# dimensions.
 model = PSC(3, n_components=[1, 2, 2], random_state=0).fit(X)
 blobs = KMeans(3, n_init=10, random_state=0).fit_predict(X)
 print(f"in the right cluster: PSC {matched_accuracy(union.target, model.labels_):.2f}")
 print(f"                  K-means {matched_accuracy(union.target, blobs):.2f}")
 
 # %%
-# The planes that PSC found are drawn with their members.
+# Draw the planes that PSC found, with the samples of each cluster.
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(7, 3.5), layout="constrained", subplot_kw={"projection": "3d"}
 )

@@ -2,7 +2,7 @@
 Which samples drive a PCA?
 ==========================
 
-This is one PCA of the images of a 3 in scikit-learn's digits. See what each image does to it.
+We fit a PCA to images of the digit 3, and find the images that change it most.
 """
 
 import sys
@@ -17,14 +17,16 @@ digits = load_digits()
 threes = digits.data[digits.target == 3]
 
 # %%
-# How well do the first axes predict an image that they have not seen? The error falls with every
-# axis, even with axes of noise. Use `~subspaces.diagnostics.pca_components` to count components.
+# How well do the first five axes predict an image that was left out? This error falls with every
+# axis, even if the axis is noise. To count components, use
+# `~subspaces.diagnostics.pca_components`.
 none = pca_press(threes, 0).press
 share = pca_press(threes, 5).press / none
 print(f"5 axes: {share:.3f} of the error without any")
 
 # %%
-# An image of high leverage claims an axis for itself. One of large error is unlike the others.
+# If an image has a high leverage, it pulls an axis towards itself. If it has a large error, it is
+# unlike the others.
 result = pca_influence(threes, 5)
 worst = np.argsort(-result.loo_error)[:3]
 times = result.loo_error[worst] / np.median(result.loo_error)

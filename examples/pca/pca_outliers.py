@@ -2,7 +2,7 @@
 Which samples do not belong to a PCA, and why?
 ==============================================
 
-One PCA of 13 measurements of 178 wines, each judged by the PCA of all others.
+We compare each of 178 wines with a PCA of all other wines.
 """
 
 import sys
@@ -16,12 +16,12 @@ found = PCA(3, scale=True).fit(wine).outliers()
 print(found.verdict)
 
 # %%
-# A control chart: how far each wine is within the components, and from them. A table without
-# outliers has a wine beyond a limit in 5 % of the cases.
+# The control chart shows how far each wine is out along the components, and how far from them. In
+# one of 20 tables without outliers, a wine is beyond a limit by chance.
 above, below = found.plot()
 
 # %%
-# The reason for the clearest one: much magnesium for so little ash.
+# Why is wine 95 an outlier? It has much magnesium but little ash.
 print(found.contributions(95).round(2))
 ax = plots.contributions(found, 95)
 if sys.argv[1:]:

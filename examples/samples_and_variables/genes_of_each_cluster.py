@@ -2,9 +2,9 @@
 Sub-types and the genes behind each
 ===================================
 
-The table is simulated: 120 samples of 1000 genes. There are three sub-types. In each, two
-programmes of 15 genes go up and down together, and the rest is noise. Which samples belong
-together, and which genes make them so?
+We simulate 120 samples of 1000 genes with three sub-types. Each sub-type has two programmes, which
+are groups of 15 genes that go up and down together. The rest is noise. Which samples belong
+together, and which genes set them apart?
 """
 
 import sys
@@ -21,20 +21,20 @@ union = make_subspaces(
 )
 
 # %%
-# A table as it comes from the lab: samples in rows, genes in named columns.
+# The table has samples in rows and named genes in columns, as it comes from the lab.
 genes = [f"G{j:04d}" for j in range(1000)]
 patients = [f"patient{i:03d}" for i in range(120)]
 table = pd.DataFrame(union.data, index=patients, columns=genes)
 print(table.iloc[:3, :5].round(2))
 
 # %%
-# Three clusters, two dimensions, 15 genes for each dimension.
+# Find three clusters of two dimensions, with 15 genes for each dimension.
 model = PSC(3, n_components=2, n_variables=15, random_state=0).fit(table)
 agreement = adjusted_rand_score(union.target, model.labels_)
 print(f"agreement with the true sub-types (adjusted Rand index): {agreement:.2f}")
 
 # %%
-# The genes that vary within each cluster, the strongest first, and how many of them are right.
+# Which genes vary within each cluster? Count how many of them are right.
 for k in range(3):
     found = model.get_variables(k)
     owner = pd.Series(union.target[model.labels_ == k]).mode()[0]
@@ -43,14 +43,14 @@ for k in range(3):
     print(f"  {len(right & set(found))} of the {len(right)} genes of its sub-type are among them")
 
 # %%
-# Another question: which genes set a cluster apart, being higher or lower there than in all other
-# samples? Here hardly any: the sub-types differ in which genes move together, not in their levels.
+# Which genes are higher or lower in a cluster than in all other samples? Hardly any, because these
+# sub-types differ in which genes go up and down together, and not in their means.
 for k in range(3):
     apart = model.get_variables(k, by="difference")
     print(f"cluster {k} against the others: {', '.join(apart[:6])}, ...")
 
 # %%
-# One cluster in its own subspace, and its genes.
+# Draw the samples of one cluster in its own subspace, and its genes.
 figure, (left, right) = plt.subplots(1, 2, figsize=(7, 3.2), layout="constrained")
 plots.scores(model, table, 0, ax=left)
 plots.loadings(model, 0, n_shown=12, ax=right)
@@ -58,6 +58,6 @@ if sys.argv[1:]:
     figure.savefig(sys.argv[1], dpi=120)
 
 # %%
-# New samples go to the cluster that predicts them best.
+# ``predict`` assigns new samples to the cluster that predicts them best.
 new = table.iloc[[0, 60, 119]]
 print("clusters of", ", ".join(new.index), "->", model.predict(new).tolist())

@@ -2,8 +2,8 @@
 Which samples belong to no cluster?
 ===================================
 
-Three species of penguins, and six mistakes: in three birds length and depth of the bill are
-swapped, in three others the body mass is in the wrong unit.
+We put six mistakes into measurements of penguins. In three birds we swap the length and depth of
+the bill. In three others the body mass has the wrong unit.
 """
 
 import sys
@@ -26,21 +26,21 @@ birds.loc[light, "body_mass_g"] /= 1.8
 X = birds / birds.std()
 
 # %%
-# ``outliers=0.1`` accepts that one in ten of the samples it names is a false one. It names all six
-# mistakes. Each p-value is that of the distance from the nearest cluster.
+# ``outliers=0.1`` allows that one in ten of the outliers is a false one. The model finds all six
+# mistakes. Each p-value tells you how unusual the distance from the nearest cluster is.
 model = PSC(3, n_components=1, affine=True, outliers=0.1, random_state=0).fit(X)
 outside = model.labels_ == -1
 for name, p in zip(birds.index[outside], model.p_values_[outside], strict=True):
     print(name, "mistake" if name in [*swapped, *light] else "not changed", f"p = {p:.1g}")
 
 # %%
-# Otherwise the mistakes spoil the clusters of all other birds.
+# If you do not leave the outliers out, they spoil the clusters of all other birds.
 plain = PSC(3, n_components=1, affine=True, random_state=0).fit(X)
 for name, labels in (("with outliers", model.labels_), ("without", plain.labels_)):
     print(name, f"{matched_accuracy(species, labels):.2f} of the birds are with their species")
 
 # %%
-# Outliers are drawn as grey crosses.
+# Draw the outliers as grey crosses.
 figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
 for k in np.unique(model.labels_):
     own = model.labels_ == k

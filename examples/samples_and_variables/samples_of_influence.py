@@ -2,8 +2,8 @@
 Which samples drive the clusters?
 =================================
 
-A sample that is far out pulls the subspace of its cluster towards itself. Its influence tells how
-fast its leave-one-out error changes as the sample moves.
+A sample that is far out pulls the subspace of its cluster towards itself. Its influence measures
+how fast its leave-one-out error changes as the sample moves.
 """
 
 import sys
@@ -19,7 +19,7 @@ X[7] *= 4
 X[90] *= 3
 
 # %%
-# Samples 7 and 90 were moved away from the others.
+# We moved samples 7 and 90 away from the others.
 model = PSC(2, n_components=2, random_state=0).fit(X)
 print("most influential:", np.argsort(-model.influence_)[:3].tolist())
 
@@ -28,6 +28,6 @@ if sys.argv[1:]:
     ax.figure.savefig(sys.argv[1])
 
 # %%
-# Other samples to look at are those whose label is least sure.
+# Also look at the samples with the least sure labels.
 sure = model.probabilities_.max(axis=1)
 print("least sure:", np.argsort(sure)[:3].tolist(), sure.min().round(2))
