@@ -93,14 +93,54 @@ def test_rows_count_by_their_direction():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_centres_are_spread_as_scikit_learn_spreads_them(seed):
-    n, n_clusters = 40 + 30 * seed, 2 + seed
-    rows = np.random.default_rng(seed).normal(size=(n, n_clusters + 1))
-    ours, theirs = (
-        KMeans(n_clusters, init=init, n_init=3, max_iter=1, random_state=seed).fit(rows)
-        for init in (spectral.spread_centres, "k-means++")
-    )
-    assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-12)
+def test_k_means_is_as_good_as_scikit_learns(seed):
+    n_clusters = 2 + seed
+    rows = noisy_groups(40 + 60 * seed, n_clusters, seed)
+    labels = spectral.k_means(rows, n_clusters, np.random.default_rng(seed))
+    theirs = KMeans(n_clusters, n_init=50, tol=0.0, random_state=seed).fit(rows)
+    within = sum(((part - part.mean(axis=0)) ** 2).sum() for part in split(rows, labels))
+    assert within <= 1.002 * theirs.inertia_
+
+
+def test_k_means_ends_where_every_row_is_at_its_nearest_centre():
+    rows = noisy_groups(300, 4, 1)
+    labels = spectral.k_means(rows, 4, np.random.default_rng(0))
+    centres = np.array([part.mean(axis=0) for part in split(rows, labels)])
+    distances = ((rows[:, None] - centres) ** 2).sum(axis=2)
+    assert np.mean(distances.argmin(axis=1) == labels) > 0.99
+
+
+def test_k_means_takes_repeated_rows_and_far_away_ones():
+    rows = np.repeat(np.eye(3) + 1e6, [5, 1, 30], axis=0)
+    labels = spectral.k_means(rows, 3, np.random.default_rng(0))
+    assert_array_equal(canonical(labels), np.repeat([0, 1, 2], [5, 1, 30]))
+    assert set(spectral.k_means(rows, 5, np.random.default_rng(0)).tolist()) <= set(range(5))
+
+
+def test_centres_are_rows_and_spread():
+    rows, n = noisy_groups(200, 5, 0), 20
+    centres = spectral.spread_centres(rows, 5, np.random.default_rng(0), n)
+    assert centres.shape == (n, 5, rows.shape[1])
+    assert all((centres.reshape(-1, 1, rows.shape[1]) == rows).all(axis=2).any(axis=1))
+    drawn = np.random.default_rng(0).integers(200, size=(n, 5))
+    spread, at_random = (energy_of_nearest(rows, each) for each in (centres, rows[drawn]))
+    assert spread < 0.8 * at_random
+
+
+def noisy_groups(n, n_clusters, seed):
+    random = np.random.default_rng(seed)
+    centres = 2.0 * random.normal(size=(n_clusters, n_clusters + 1))
+    return centres[random.integers(n_clusters, size=n)] + random.normal(size=(n, n_clusters + 1))
+
+
+def split(rows, labels):
+    return [rows[labels == k] for k in range(labels.max() + 1)]
+
+
+def energy_of_nearest(rows, centres):
+    """Return the mean over starts of the sum of squared distances to the nearest centre."""
+    distances = ((rows - centres[:, :, None]) ** 2).sum(axis=3)
+    return distances.min(axis=1).sum(axis=1).mean()
 
 
 def test_dimensions_go_to_the_parts_at_least_cost():

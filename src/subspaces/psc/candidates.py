@@ -25,15 +25,15 @@ from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
-from sklearn.cluster import KMeans
 
 from subspaces._types import Array, Labels, Mask
 from subspaces.core.partition import Partition
 from subspaces.core.ppca_mixture import n_parameters
 from subspaces.psc.dense import search_rows
 from subspaces.psc.settings import Settings, is_auto
+from subspaces.runtime.parameters import as_generator
 from subspaces.runtime.warning import collect_warnings
-from subspaces.starts.spectral import k_means_labels
+from subspaces.starts.spectral import k_means
 from subspaces.subspace import centre_of, principal_axes
 
 # Charge for a parameter, in units of BIC's. From 1 to 2 it makes little difference on real tables.
@@ -143,8 +143,8 @@ def _starts(
     """Yield labels to begin from: of K-means, and of PSC with planes from two starts."""
     dimension: Any = settings.n_components
     if np.ndim(dimension) == 0:
-        k_means = KMeans(n_clusters, n_init=3, random_state=settings.random_state)
-        yield "means", k_means_labels(rows, k_means)
+        random = as_generator(settings.random_state)
+        yield "means", k_means(rows, n_clusters, random)
     for affine in models:
         if is_auto(settings.n_components):
             dimension = min(2, _rank(rows, affine) - 1)
