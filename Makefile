@@ -12,7 +12,7 @@ help:
 	@echo "make coverage  the test suite, and the share of lines and branches that it reaches"
 	@echo "make package  an archive of the sources and a wheel, into dist/, checked as an index checks them"
 	@echo "make docs    the documentation site, into docs/_build/html"
-	@echo "make lint    ruff, mypy, the import rules and the schemas of workflows alone"
+	@echo "make lint    ruff, spelling, mypy, the import rules and the schemas of workflows alone"
 	@echo "make format  let ruff rewrite the code"
 	@echo "make bench   the measurements behind the claims in README and docs, hours; SUBSPACES_DATA=DIR: those"
 	@echo "             of real data, too; GPU=1: those on a GPU, which need torch or CuPy"
@@ -76,6 +76,7 @@ SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(SCHEMA) vendor.github-workflows .github/workflows/*.yml

@@ -163,7 +163,7 @@ def compare(
     random_state: Seed = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Cluster one data set by several methods.
+    """Cluster one table by several methods.
 
     A method that fails is reported in its row, with its message, and the others go on.
 

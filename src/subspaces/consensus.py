@@ -51,7 +51,7 @@ EQUAL_SAMPLES = 1e-13
 
 
 class ConsensusProfiles(ClusterMixin, BaseEstimator):
-    """Clusters on which mixtures of many preparations agree.
+    """Consensus of the clusters found after many different preparations.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: Data) -> Labels:
-        """Give each sample to the cluster of the nearest mean.
+        """Assign each sample to the cluster with the nearest mean.
 
         Parameters
         ----------

@@ -52,7 +52,7 @@ def make_subspaces(
     shuffle: bool = False,
     random_state: Seed = None,
 ) -> Bunch:
-    """Draw samples near a union of random subspaces.
+    """Simulate samples near several random subspaces.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def make_scenario(
     scores: ScoreDistribution | None = None,
     random_state: Seed = None,
 ) -> Bunch:
-    """Draw one of the five scenarios of the paper: 100 samples a cluster.
+    """Simulate one of the five scenarios of the paper, with 100 samples in each cluster.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def make_proteomics(
     low: float = 0.5,
     random_state: Seed = None,
 ) -> Bunch:
-    """Draw log2 intensities of proteins with groups of samples, and hide some of the values.
+    """Simulate log2 intensities of proteins in groups of samples, with missing values.
 
     Proteins differ in abundance (mean 24, standard deviation 2.5). Each group has proteins of its
     own that are shifted up or down. Two factors that have nothing to do with the groups, a state of
@@ -332,7 +332,7 @@ def read_expression(
     ignore_text: bool = False,
     drop_empty: bool = False,
 ) -> Bunch:
-    r"""Read a table of expression values, or of anything else, with its names.
+    r"""Read a table of gene expression, or any other table, from a file.
 
     Parameters
     ----------

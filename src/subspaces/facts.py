@@ -83,7 +83,7 @@ class Facts:
         return tuple(map(self.contrast, range(self.n_clusters)))
 
     def contrast(self, cluster: int) -> Contrast:
-        """How a cluster differs from all other samples.
+        """Return how a cluster differs from all other samples.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Samples:
         return own_coordinates(self.placed, self.model.labels_, self.model.subspaces_)
 
     def distances(self, labels: Labels) -> Array:
-        """Distance of each sample from the cluster of its label, (n,), as ``record_`` has it.
+        """Return the distance of each sample from its own cluster, (n,), as in ``record_``.
 
         That of an outlier is from the cluster that it is nearest to.
         """
@@ -162,7 +162,7 @@ class Samples:
         return np.sqrt(np.maximum(self.scores[np.arange(len(labels)), labels], 0.0))
 
     def distance_ratios(self, labels: Labels) -> Array | None:
-        """Return each distance over the median one of the cluster's members, (n,).
+        """Return each distance divided by the median distance in its cluster, (n,).
 
         None if the model has no distances of its members. Rounding counts as no distance.
         """

@@ -136,7 +136,7 @@ class Message:
 
 
 class Grade(StrEnum):
-    """How sure an answer is. Branch on this, never on the words.
+    """How sure an answer is. Use this in code, and not the words of a verdict.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict(Message):
-    """The answer to a question about a result, as a message with a grade.
+    """The answer to a question about a result, with a grade.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class _Spoken:
 
 
 class SubspacesWarning(_Spoken, UserWarning):
-    """Base of all warnings of this library, with ``code``, ``parameters`` and ``advice``."""
+    """Base class of all warnings of this library."""
 
     def __init__(self, code: str, fact: str, *advice: Advice, **parameters: Any) -> None:
         super().__init__(code, fact, *advice)
@@ -221,19 +221,19 @@ class SubspacesWarning(_Spoken, UserWarning):
 
 
 class DataWarning(SubspacesWarning):
-    """Something in the table: values, missing values, copies, scales."""
+    """There may be a problem with the table, such as missing values, copies or scales."""
 
 
 class NotConvergedWarning(SubspacesWarning, ConvergenceWarning):
-    """A fit ended before it settled, or found fewer clusters than asked for."""
+    """A fit stopped too early, or found fewer clusters than you asked for."""
 
 
 class TrustWarning(SubspacesWarning):
-    """Clusters or components may be due to something else than groups or structure."""
+    """The clusters or components may not be real."""
 
 
 class ChoiceWarning(SubspacesWarning):
-    """Another parameter may suit better than the one given or chosen."""
+    """Another value of a parameter may be better than the one that was set or chosen."""
 
 
 class ParameterError(_Spoken, ValueError):

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Share of samples labelled right under the best one-to-one matching of the clusters.
+    """Return the share of samples in the right cluster, after matching clusters to classes.
 
     ``1 - matched_accuracy`` is the misclassification rate of the subspace clustering literature.
     A predicted label of -1 is a sample in no cluster, such as an outlier. It is never matched to a
@@ -60,7 +60,7 @@ def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
 
 
 def matched_labels(labels_true: ArrayLike, labels_pred: ArrayLike) -> Labels:
-    """Rename the predicted clusters after the true ones that they match best, one to one.
+    """Rename each predicted cluster after the true class that it matches best, one to one.
 
     A predicted cluster without a partner gets a new number. The label -1 stays, and samples that
     have it in either have no part in the matching.
@@ -93,7 +93,7 @@ def owners(true: Codes, found: Codes, n_clusters: int) -> Labels:
 
 
 def likelihood_scorer(estimator: Any, X: Data, y: Any = None) -> float:
-    """Mean log density of samples that a model has not seen, for scikit-learn's model selection.
+    """Return the mean log density of samples, as a score for ``GridSearchCV``.
 
     The default ``score`` is a squared error, which falls with every further cluster or dimension.
     This one does not: a density pays for what it claims to know.
@@ -135,7 +135,7 @@ def _matched(true: NDArray[Any], found: NDArray[Any]) -> int:
 
 
 def subspace_angles(first: Subspace, second: Subspace) -> Array:
-    """Principal angles between the directions of two subspaces, in radians, the largest first.
+    """Return the principal angles between two subspaces in radians, largest first.
 
     Parameters
     ----------

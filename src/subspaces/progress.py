@@ -46,7 +46,7 @@ STAGES = {
 
 @dataclass(frozen=True)
 class Step:
-    """A finished step of a fit or a selection, as sent to progress bars.
+    """A finished step of a fit or a selection.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ _listeners: ContextVar[tuple[Tell, ...]] = ContextVar("listeners", default=())
 
 @contextmanager
 def listen(listener: Tell) -> Iterator[None]:
-    """Call a function with every step of the fits within the ``with`` block.
+    """Call a function at every step of the fits in a ``with`` block.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ DIMENSION_CRITERIA: tuple[DimensionsCriterion, ...] = get_args(DimensionsCriteri
 
 @dataclass(frozen=True, repr=False)
 class Selection(WithVerdict):
-    """The candidates tried, the choice and how clear it is. Printed as a table and a sentence.
+    """The result of a selection: the candidates, the choice, and how clear it is.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Selection(WithVerdict):
         return as_frame(self.columns)
 
     def plot(self, ax: Axes | None = None) -> Any:
-        """Draw the criterion against the candidates.
+        """Draw the candidates, with a ring around the choice.
 
         Parameters
         ----------
@@ -414,7 +414,7 @@ def select_n_components(
     *,
     criterion: DimensionsCriterion = "auto",
 ) -> Selection:
-    """Choose the dimension of each cluster, the number of clusters given.
+    """Choose the dimension of each cluster for a given number of clusters.
 
     Parameters
     ----------
@@ -551,7 +551,7 @@ def select_n_variables(
     X: Data,
     candidates: Iterable[int] | None = None,
 ) -> Selection:
-    """Choose the number of variables per loading, at the partition that the estimator finds.
+    """Choose how many variables each axis of a cluster uses.
 
     The gap of a number is the log captured energy, less that of permuted columns. The smallest
     number within half a per cent of the largest gap is chosen.

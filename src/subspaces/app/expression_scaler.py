@@ -52,7 +52,7 @@ LOGGED_ALREADY = Advice("set <log='no'> if the values are already logarithms", "
 
 
 class ExpressionScaler(TransformerMixin, BaseEstimator):
-    """Bring expression values to the scale on which samples are compared.
+    """Prepare gene expression values for clustering.
 
     First the values are brought to a log scale, as their kind asks. Then each sample is centred.
     The genes that vary most are kept and centred. Last, only the part along the leading principal
@@ -137,7 +137,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
 
     @fits_a_draft
     def fit(self, X: Data, y: Any = None) -> Self:
-        """Find out what the values are, which genes vary, and along which axes.
+        """Recognise the values, and learn which genes and axes to keep.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Data) -> Array:
-        """Prepare samples as those of `fit` were.
+        """Prepare samples in the same way as those of `fit`.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         return ratios if self.axes_ is None else ratios @ self.axes_.T @ self.axes_
 
     def project(self, X: Data) -> Array:
-        """Coordinates of samples along the axes kept, with the distances of `transform`.
+        """Return coordinates along the kept axes, with the same distances as in `transform`.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         return _dense_part(values, means, self.genes_) - self.mean_
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the genes kept.
+        """Return the names of the genes that are kept.
 
         Parameters
         ----------

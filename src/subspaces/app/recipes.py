@@ -67,7 +67,7 @@ def _with_names(scaler: Any, model: Any, X: Data) -> Any:
 
 
 class Recipe(Pipeline):
-    """A preparation and a clusterer as one scikit-learn Pipeline, with the genes of its clusters.
+    """A scikit-learn Pipeline that prepares a table and clusters it.
 
     `expression` and `single_cell` return one. Its methods take the table as it was measured:
     ``fit``, ``predict``, ``markers`` and ``report``. Its last step, ``recipe[-1]``, knows the
@@ -94,7 +94,7 @@ class Recipe(Pipeline):
     """
 
     def fit(self, X: Data, y: ArrayLike | None = None, **params: Any) -> Self:
-        """Learn the preparation and find the clusters.
+        """Prepare the table and find the clusters.
 
         Parameters
         ----------
@@ -268,7 +268,7 @@ def expression(
     consensus: bool = False,
     random_state: Seed = None,
 ) -> Recipe:
-    """Sub-types of samples in gene expression: the preparation and PSC, as one `Recipe`.
+    """Make a recipe that finds subtypes in gene expression.
 
     `ExpressionScaler` keeps as many principal axes as K subspaces of dimension R and their centres
     can span, K (R + 1). Then `PSC` fits affine subspaces. By default R is 0: a cluster is its mean
@@ -334,7 +334,7 @@ def single_cell(
     n_genes: int | None = N_GENES,
     random_state: Seed = None,
 ) -> Recipe:
-    """Types of single cells: counts normalised and logged, variable genes, axes and PSC.
+    """Make a recipe that finds types of single cells.
 
     Each cell is scaled to the median total of all cells, but at most 10,000. Then log2(1 + x) is
     taken and each cell is centred. The genes that vary most are kept, and of these the leading

@@ -56,7 +56,7 @@ def psc(
     copy: bool = False,
     **parameters: Any,
 ) -> Any:
-    """Cluster the cells of an AnnData by `PSC`, by default into mean profiles.
+    """Cluster the cells of an AnnData by `PSC`.
 
     A cluster is a mean profile unless you set ``n_components``, ``use_rep``, ``affine``,
     ``criterion`` or ``n_variables``. A cell goes to the nearest profile, its own one refitted
@@ -162,7 +162,7 @@ def pca_components(
     random_state: Seed = 0,
     key_added: str = "pca_components",
 ) -> int:
-    """Find how many components a PCA of the cells has, for ``n_comps`` of `scanpy.pp.pca`.
+    """Find how many components to keep in `scanpy.pp.pca`.
 
     Parameters
     ----------

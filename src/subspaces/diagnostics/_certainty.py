@@ -46,7 +46,7 @@ SPLITS = 2
 
 @dataclass(frozen=True, repr=False)
 class LabelConfidence(WithVerdict):
-    """How sure the labels are, the partition itself included.
+    """How sure the labels are, if the clusters themselves can be wrong.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class LabelConfidence(WithVerdict):
     conclusion: Verdict
 
     def shrink(self, probabilities: Array) -> Array:
-        """Shrink probabilities of other samples, such as ``predict_proba`` of new ones.
+        """Lower the probabilities of other samples, such as ``predict_proba`` of new ones.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class LabelConfidence(WithVerdict):
 def label_confidence(
     model: PSC | KSubspaces, X: Data, n_splits: int = 2, random_state: Seed = None
 ) -> LabelConfidence:
-    """Measure how sure the labels of a model are, by its densities and by the agreement of halves.
+    """Measure how sure the labels of a model are, from two halves of the samples.
 
     The probabilities of a model take its clusters for granted. Here models of random halves of the
     samples label all samples, and the probabilities are shrunk as far as these models disagree.
@@ -141,7 +141,7 @@ def label_confidence(
 def label_sets(
     model: PSC | KSubspaces, X: Data, coverage: float = 0.9, *, random_state: Seed = None
 ) -> Mask:
-    """Find for each sample the clusters that cannot be excluded.
+    """Find the clusters that are possible for each sample.
 
     Covered is the label, after matching, that a fit to an independent half of the samples gives.
     The bound comes from split conformal prediction: a model of one half says how improbable the

@@ -168,7 +168,7 @@ def is_real(
     early_stop: int | None = 10,
     random_state: Seed = None,
 ) -> IsReal:
-    """Test whether clusters are more than a search finds in samples without clusters.
+    """Test whether clusters are more than chance.
 
     The clusters gain as much as the samples, each left out, are likelier under them than under one
     subspace, which may have as many dimensions as all clusters together. The same search is made in

@@ -69,7 +69,7 @@ OF_LABELS = "The p-values are too small if the same values were used to find the
 
 @dataclass(frozen=True, repr=False)
 class Markers(WithVerdict):
-    """The variables of clusters, those that set a cluster apart most first.
+    """The variables that set each cluster apart, with their tests, strongest first.
 
     Attributes
     ----------

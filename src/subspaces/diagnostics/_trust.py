@@ -87,7 +87,7 @@ ONE_CLUSTER = Verdict(
 
 @dataclass(frozen=True, repr=False)
 class Stability(WithVerdict):
-    """How far a clustering survives resampling.
+    """How far two halves of the samples have the same clusters.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ def stability(
     budget_s: float | None = None,
     random_state: Seed = None,
 ) -> Stability:
-    """Measure how far models fitted to random halves of the samples find the same clusters.
+    """Check whether random halves of the samples have the same clusters.
 
     The samples are split at random into two halves. A model fitted to each half predicts all
     samples, and the two sets of labels are compared. Independent noise does not agree. Correlated
@@ -417,7 +417,7 @@ def _has_centres(model: Any) -> bool:
 
 
 def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
-    """Compare a model's labels with K-means: if both agree, the groups differ in their means.
+    """Compare the labels of a model with those of K-means.
 
     K-means with as many clusters sees the samples as the model does, after its preparation; where
     there are more than 2,000, it sees 2,000 drawn with a fixed seed. What chance would give is the

@@ -44,7 +44,7 @@ ESTIMATORS: tuple[Estimator, ...] = (
 
 
 def all_estimators() -> list[tuple[str, Estimator]]:
-    """Return the names and classes of all estimators: clusterers, `PCA`, its outlier detector.
+    """Return the names and classes of all estimators.
 
     Returns
     -------

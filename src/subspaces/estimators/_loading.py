@@ -18,7 +18,7 @@ from subspaces.runtime.threads import changed_filters
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that ``save`` wrote.
+    """Load a model that ``save`` wrote.
 
     The file is data, never code: whatever it holds, loading it runs nothing of it. A file that is
     damaged, of something else, or of a later format raises ValueError with one line that names it.

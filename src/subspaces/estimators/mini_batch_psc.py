@@ -27,7 +27,7 @@ from subspaces.starts.registry import STARTS
 
 
 class MiniBatchPSC(SubspaceClusterer):
-    """Predictive subspace clustering in batches, for streams and where time is short.
+    """Predictive subspace clustering in batches, for streams or if you are in a hurry.
 
     A batch is assigned to the subspaces found so far. These were fitted without it, so that its
     residual is a leave-one-out error at no cost. The subspaces are then updated with the batch, and
@@ -155,7 +155,7 @@ class MiniBatchPSC(SubspaceClusterer):
         self.verbose = verbose
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Label one more batch by the subspaces found so far, and update the subspaces with it.
+        """Label one more batch by the subspaces found so far, then update the subspaces.
 
         Parameters
         ----------

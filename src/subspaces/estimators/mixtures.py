@@ -507,7 +507,7 @@ class MCFA(MixtureClusterer):
         _fit_common_factors(self, X, np.inf)
 
     def factor_scores(self, X: Data) -> Array:
-        """Mean of the factors given the sample, over all clusters.
+        """Return the expected factors of each sample, averaged over all clusters.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ SHOWN, STRONGEST = 3, 5
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Principal component analysis that finds how many components there are, and how sure that is.
+    """Principal component analysis (PCA) that chooses its number of components and checks it.
 
     Scikit-learn's ``PCA`` in signature, attributes and results. Beyond it: ``"auto"`` keeps the
     components that stand out of the noise, NaN is a missing value, samples may have weights, and
@@ -247,7 +247,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self.fit_.influence
 
     def loadings(self, level: float = 0.95) -> Any:
-        """Loadings of the variables, with intervals from the exact jackknife.
+        """Return the loadings of the variables, with intervals from the exact jackknife.
 
         The standard error of a loading is that of n fits, each without one sample, its axes with
         the signs of these. An interval is wide if the samples do not agree on an axis. It is too
@@ -293,7 +293,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return pd.DataFrame(frame | {"mixed": np.repeat(found.standard_errors.mixed, p)})
 
     def outliers(self, X: Data | None = None, level: float = 0.05) -> PCAOutliers:
-        """Samples that do not belong: far out within the components, or far from them.
+        """Find the samples that are far out along the components, or far from them.
 
         Parameters
         ----------
@@ -320,7 +320,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return outliers_of(replace(found, new=rows), level, row_names(X), self.fit_.variables)
 
     def transform(self, X: Any) -> Any:
-        """Scores of samples on the components.
+        """Return the scores of samples on the components.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self._beside(X, scores if units is None else scores / units)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Points of the space of the samples that have these scores.
+        """Return the samples that have these scores.
 
         Parameters
         ----------
@@ -370,7 +370,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self._beside(X, scores @ back + self.fit_.mean)
 
     def impute(self, X: Any) -> Any:
-        """Fill the missing values of X with what the components expect there.
+        """Fill in the missing values of X with the values that the components predict.
 
         Parameters
         ----------
@@ -391,7 +391,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return as_set_output(self._beside(X, self.fit_.imputed(self._matrix(X, "impute"))), X, self)
 
     def get_covariance(self) -> Any:
-        """Covariance of the variables under probabilistic PCA.
+        """Return the covariance of the variables under probabilistic PCA.
 
         Returns
         -------
@@ -402,7 +402,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self._as_fitted(self.fit_.covariance())
 
     def get_precision(self) -> Any:
-        """Inverse of `get_covariance`.
+        """Return the inverse of `get_covariance`.
 
         Returns
         -------
@@ -413,7 +413,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self._as_fitted(self.fit_.precision())
 
     def score_samples(self, X: Any) -> Any:
-        """Log-likelihood of each sample under probabilistic PCA.
+        """Return the log-likelihood of each sample under probabilistic PCA.
 
         Parameters
         ----------
@@ -433,7 +433,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return to_device(self.fit_.log_density(self._matrix(X)), self._home)
 
     def score(self, X: Any, y: ArrayLike | None = None) -> float:
-        """Mean log-likelihood of the samples under probabilistic PCA. Higher is better.
+        """Return the mean log-likelihood of the samples under probabilistic PCA. Higher is better.
 
         Parameters
         ----------
@@ -449,7 +449,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return float(in_main_memory(self.score_samples(X)).mean())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted PCA as plain arrays and JSON, for `subspaces.load`.
+        """Save the fitted PCA to a file that `subspaces.load` reads.
 
         Parameters
         ----------

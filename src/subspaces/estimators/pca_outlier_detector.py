@@ -17,7 +17,7 @@ from subspaces.runtime.warning import collect_warnings, warn
 
 
 class PCAOutlierDetector(OutlierMixin, BaseEstimator):
-    """Find samples that do not belong to a PCA, among those of the fit and among new ones.
+    """Find outliers of a PCA among the samples of the fit and among new samples.
 
     A sample does not belong if it is far out within the components (T2) or far from them (Q). The
     PCA and the limits are those of the samples that belong, ``PCA(robust=True).outliers``.
@@ -84,7 +84,7 @@ class PCAOutlierDetector(OutlierMixin, BaseEstimator):
 
     @fits_a_draft
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Find the samples that belong, and the limits that they set.
+        """Find the samples that fit the PCA, and the limits of their distances.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class PCAOutlierDetector(OutlierMixin, BaseEstimator):
         return self
 
     def score_samples(self, X: Data) -> Array:
-        """How well samples belong: minus the larger of T2 and Q, each over its limit.
+        """Return minus the larger of T2 and Q of each sample, each divided by its limit.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class PCAOutlierDetector(OutlierMixin, BaseEstimator):
         return -np.maximum(quotients(found.t2, known.t2_limit), quotients(found.q, known.q_limit))
 
     def decision_function(self, X: Data) -> Array:
-        """`score_samples` less ``offset_``: negative for samples that do not belong.
+        """Return `score_samples` minus ``offset_``, which is negative for outliers.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class PCAOutlierDetector(OutlierMixin, BaseEstimator):
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Data) -> Labels:
-        """Whether samples belong.
+        """Return 1 for samples that fit the PCA, and -1 for outliers.
 
         Parameters
         ----------

@@ -383,7 +383,7 @@ class PSC(WeightedClusterer):
             warn_of_infinite_objective()
 
     def p_values(self, X: Any) -> Any:
-        """How unusual the distance of each sample from its cluster is, for a model with outliers.
+        """Return how unusual each sample is for its cluster, if ``outliers`` is set.
 
         `predict` gives -1 to samples with a p-value up to ``outlier_threshold_``, whatever other
         samples X has. For a false discovery rate among the samples of X, take the p-values.
@@ -407,7 +407,7 @@ class PSC(WeightedClusterer):
         return rows.p_values()
 
     def get_variables(self, cluster: int, by: VariableList | None = None) -> NDArray[Any]:
-        """Variables of a cluster, the strongest first: what sets it apart, or what varies in it.
+        """Return the variables that vary within a cluster, or that set it apart, strongest first.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ from subspaces.runtime.threads import one_blas_thread
 
 
 class SparseKMeans(SubspaceClusterer):
-    """Sparse K-means: clusters that differ in few variables, and a weight for each variable.
+    """Sparse K-means, which finds clusters that differ in few variables and weights each variable.
 
     Maximises the weighted between-cluster sum of squares, ``sum_j w_j a_j``, with ``||w||_2 <= 1``,
     ``||w||_1 <= bound`` and ``w >= 0``. Variables should have like scales: a column of large
@@ -149,7 +149,7 @@ class SparseKMeans(SubspaceClusterer):
         self._warn_of_a_poor_end()
 
     def get_variables(self) -> NDArray[Any]:
-        """Variables with a weight above zero, the largest first.
+        """Return the variables with a weight above zero, largest first.
 
         Returns
         -------

@@ -34,7 +34,7 @@ PATIENCE, MOST_PREDICTORS = 3, 50
 
 @dataclass(frozen=True, repr=False)
 class PCAComponents(WithVerdict):
-    """How many components a PCA has, how sure that is, and what it rests on.
+    """How many components a PCA has, how sure this number is, and why.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class PCAComponents(WithVerdict):
         return as_frame(columns)
 
     def plot(self, ax: Sequence[Axes] | None = None) -> Any:
-        """Draw the strengths of the components, and the leave-one-cell-out error.
+        """Draw the strength of each component, and the error of values that were left out.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ def pca_components(
     max_components: int | None = None,
     random_state: Seed = None,
 ) -> PCAComponents:
-    """Find how many components a PCA has, and how many of them help to predict a cell.
+    """Find how many components a PCA has, and how many help to predict missing values.
 
     An axis is a component if its eigenvalue is above what noise alone stays below in 99 of 100
     tables, given the noise that the axes before it leave. If samples or variables have unequal

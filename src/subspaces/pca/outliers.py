@@ -73,7 +73,7 @@ SMALLEST = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True, repr=False)
 class PCAOutliers(WithVerdict):
-    """How far each sample is within the axes of a PCA and from them, and who is too far.
+    """How far each sample is from the rest of a PCA, and which samples are outliers.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class PCAOutliers(WithVerdict):
         return as_frame({"variable": self.variable_names, "q": q, "t2": t2}, index="variable")
 
     def reasons(self, i: int, count: int = 3) -> list[str]:
-        """Return the variables that put outlier i where it is, the strongest first.
+        """Return the variables that make sample i an outlier, strongest first.
 
         They are those of the clearer distance with at least half of the strongest contribution;
         none for a sample that belongs.
@@ -165,14 +165,14 @@ class PCAOutliers(WithVerdict):
         return [self.variable_names[j] for j in order if parts[j] >= 0.5 * parts[order[0]]]
 
     def row_of(self, sample: int | str) -> int:
-        """Return the row of a sample, given by its name or its row."""
+        """Return the row of a sample, from its name or its row."""
         names = range(len(self.t2)) if self.sample_names is None else self.sample_names.tolist()
         if sample in names:
             return list(names).index(sample)
         return as_count(sample, "sample", low=0, high=len(self.t2) - 1)
 
     def plot(self, names: Sequence[str] | None = None, ax: Sequence[Axes] | None = None) -> Any:
-        """Draw both distances in the order of the samples, with their limits: a control chart.
+        """Draw a control chart: both distances of each sample, with their limits.
 
         Parameters
         ----------
@@ -330,7 +330,7 @@ class Measured:
 def pca_outliers(
     X: Data, n_components: int, *, center: bool = True, level: float = 0.05, robust: bool = False
 ) -> PCAOutliers:
-    """Find the samples that do not belong to a PCA.
+    """Find the outliers of a PCA.
 
     Parameters
     ----------

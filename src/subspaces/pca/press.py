@@ -218,7 +218,7 @@ def pca_influence(
     center: bool = True,
     sample_weight: ArrayLike | None = None,
 ) -> PCAInfluence:
-    """Find the samples that drive a PCA: leverage, leave-one-out error, influence, gradient.
+    """Find the samples that influence a PCA most.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def scores(
     names: Names | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw a cluster's samples by their coordinates on the first two axes of its subspace.
+    """Draw the samples of a cluster on the first two axes of its subspace.
 
     In brackets is the axis' share of the energy of the members within the subspace. For a cluster
     of dimension 1 the second coordinate is the distance from the subspace. A mean profile has
@@ -125,7 +125,7 @@ def loadings(
     names: Names | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw the loadings of a PCA or a cluster, or what sets a cluster apart, the strongest on top.
+    """Draw the loadings of a PCA or a cluster, or the variables that set a cluster apart.
 
     The loadings of a PCA have intervals, as ``model.loadings()`` does, and stars: ``*`` for a
     p-value below 0.05, ``**`` below 0.01, ``***`` below 0.001, each variable by itself. A hollow
@@ -268,7 +268,7 @@ def _from_the_next(
 
 
 def angles(model: SubspaceClusterer | Pipeline, *, ax: Axes | None = None) -> Any:
-    """Draw the principal angles between the clusters' subspaces, in degrees, as a heat map.
+    """Draw the angles between the subspaces of the clusters, in degrees, as a heat map.
 
     The largest principal angle of two subspaces stands above the diagonal, the smallest below it. A
     smallest angle of 0 means that the two share a direction, one of 90 that they are orthogonal.

@@ -14,7 +14,7 @@ from subspaces.plots._clusters import last_step
 def influence(
     result: Any, *, n_named: int = 5, names: Names | None = None, ax: Axes | None = None
 ) -> Any:
-    """Draw each sample's influence on a PCA or a clustering, and name the most influential.
+    """Draw the influence of each sample on a PCA or on clusters.
 
     For a PCA: leverage against leave-one-out error, the most influential samples in colour. For a
     model: the squared predictive influence of each sample, cluster by cluster, on a logarithmic
@@ -98,7 +98,7 @@ def _of_model(model: SubspaceClusterer, n_named: int, names: Names | None, ax: A
 def probabilities(
     model: Any, *, n_named: int = 5, names: Names | None = None, ax: Axes | None = None
 ) -> Any:
-    """Draw how probable the label of each sample is, cluster by cluster, the least sure first.
+    """Draw the probability of each label, cluster by cluster, least sure first.
 
     A cluster whose edge is steep and reaches 1 is clear. A slope has samples between clusters. The
     dotted line is an equal probability of all clusters.

@@ -15,7 +15,7 @@ SOURCE = "pca_outliers(X, 2)"
 def outliers(
     result: Any, *, n_named: int = 8, names: Names | None = None, ax: Axes | None = None
 ) -> Any:
-    """Draw how far each sample is within the axes of a PCA, and from them, with outliers named.
+    """Draw how far each sample is out along the components of a PCA, and how far from them.
 
     Both distances are those of the PCA of all other samples. Dotted lines are their limits: a table
     without outliers has a sample beyond one with a chance of ``result.level``. If there are no axes
@@ -68,7 +68,7 @@ def outliers(
 def control_chart(
     result: Any, *, n_named: int = 8, names: Names | None = None, ax: Sequence[Axes] | None = None
 ) -> Any:
-    """Draw T2 and Q in the order of the samples, with their limits, and name outliers.
+    """Draw a control chart: T2 and Q of each sample in order, with limits and outliers.
 
     A drift or a jump shows in the order of the samples, so sort them by time first.
 
@@ -128,7 +128,7 @@ def contributions(
     n_shown: int = 10,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw which variables put a sample where it is, the strongest first.
+    """Draw which variables make a sample an outlier, strongest first.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def overview(
     names: Names | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw all samples of a fit on the two leading axes of their table.
+    """Draw all samples on the first two axes of their table, coloured by cluster.
 
     Rings mark samples whose label has a probability below 0.9. Grey crosses are samples in no
     cluster.
@@ -116,7 +116,7 @@ def heat_map(
     names: Names | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw the variables that set clusters apart, over all samples, ordered by cluster.
+    """Draw the variables that set clusters apart for all samples, as a heat map.
 
     Values are standard deviations from the mean of the variable. Bars above show the clusters and
     what else is known of the samples. If there are more than 1000 samples, each cluster shows a

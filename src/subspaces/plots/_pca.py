@@ -13,7 +13,7 @@ BLOWN_UP = 2.0
 
 
 def components(result: Any, *, ax: Sequence[Axes] | None = None) -> Any:
-    """Draw the strength of each component, and the leave-one-cell-out error.
+    """Draw the strength of each component, and the error of values that were left out.
 
     Left: the strength is the eigenvalue of an axis over the edge of the noise, so that what is
     above 1 stands out. If an axis rests on one sample, a ring shows its strength without that

@@ -26,7 +26,7 @@ PARAMETER_NAMES = {"n_clusters": "number of clusters", "n_variables": "variables
 
 
 def selection(result: Any, *, ax: Axes | None = None) -> Any:
-    """Draw a selection's criterion against its candidates, with a ring around the choice.
+    """Draw the candidates of a selection, with a ring around the choice.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def selection(result: Any, *, ax: Axes | None = None) -> Any:
 
 
 def candidates(model: Any, *, ax: Axes | None = None) -> Any:
-    """Draw what an automatic choice compared: the criterion against the number of clusters.
+    """Draw the candidates of an automatic choice.
 
     There is a line for each dimension that all clusters share, and one for dimensions of their own,
     with a ring around the choice. One cluster is compared in another way and has no ring.
@@ -113,7 +113,7 @@ def candidates(model: Any, *, ax: Axes | None = None) -> Any:
 
 
 def comparison(result: Any, *, ax: Axes | None = None) -> Any:
-    """Draw the adjusted Rand index between every two methods' partitions as a heat map.
+    """Draw how far every two methods agree (adjusted Rand index) as a heat map.
 
     Parameters
     ----------

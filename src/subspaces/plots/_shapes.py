@@ -17,7 +17,7 @@ def clusters_3d(
     X: Data, labels: ArrayLike, subspaces: Sequence[Subspace] = (), *, title: str = "",
     ax: Any = None,
 ) -> Any:  # fmt: skip
-    """Draw samples in three dimensions, coloured by cluster, with the fitted lines and planes.
+    """Draw clusters in three dimensions, with their lines and planes.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _draw_subspace(ax: Any, members: Array, subspace: Subspace, colour: str) -> 
 def basis_images(
     subspaces: Sequence[Subspace], shape: tuple[int, int], *, n_axes: int = 4, axes: Any = None
 ) -> Any:
-    """Draw the leading axes of each cluster's subspace as images, one column per cluster.
+    """Draw the first axes of each subspace as images, one column for each cluster.
 
     Parameters
     ----------

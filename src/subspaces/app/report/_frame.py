@@ -101,7 +101,7 @@ def report(
     overwrite: bool = False,
     random_state: Seed = 0,
 ) -> Path:
-    """Write one page about any table: columns, gaps, one PCA, clusters and outliers.
+    """Write a web page about any table: its columns, missing values, a PCA, clusters and outliers.
 
     Numbers are scaled to standard deviation 1. A category becomes a column of yes and no per level,
     scaled by how frequent it is, as in factor analysis of mixed data. Free text, dates, names and
