@@ -123,8 +123,8 @@ print("cosines without the five most influential wines:", agreement.round(3))
 # %%
 # Cosines near 1 mean that the components do not depend on these wines.
 #
-# Use missing values as they are
-# ------------------------------
+# Keep missing values as they are
+# -------------------------------
 # Remove a tenth of the values and fit again. ``impute`` fills them in:
 random = np.random.default_rng(0)
 gaps = X.mask(random.random(X.shape) < 0.1)
@@ -139,5 +139,5 @@ print(f"error of a filled value {np.std(error):.2f}, of the mean {np.std(by_mean
 # - Scale variables that have different units.
 # - "How many components are there?" and "How many predict best?" are different questions.
 # - Interpret a loading only if its interval excludes 0 and its component is not mixed.
-# - Ask which samples do not fit, and whether the result rests on a few of them.
+# - Check which samples do not fit, and whether the result depends on a few of them.
 # - If the scores form clouds, look for clusters.

@@ -160,9 +160,9 @@ print(table)
 # its own cluster. The pixels do not show that they are the same digit. If you know the number, pass
 # it.
 #
-# Place new images and save the work
-# ----------------------------------
-# A fitted model assigns new samples. Fit one half and predict the other:
+# Label new images and save the model
+# -----------------------------------
+# A fitted model can label new samples. Fit one half of the images and predict the other:
 half = PSC(5, n_components=9, random_state=0).fit(X[::2])
 print(f"new images: {matched_accuracy(digit[1::2], half.predict(X[1::2])):.2f} right")
 

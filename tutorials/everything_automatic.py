@@ -102,8 +102,8 @@ for k in range(3):
     print(k, dict(zip(X.columns, loadings.round(2).tolist(), strict=True)))
 
 # %%
-# Only now look at the species
-# ----------------------------
+# Look at the species at the end
+# ------------------------------
 # Each row is a cluster, each column a species:
 table = np.zeros((3, 3), dtype=int)
 np.add.at(table, (model.labels_, np.unique(species, return_inverse=True)[1]), 1)

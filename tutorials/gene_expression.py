@@ -33,7 +33,7 @@ print(counts.iloc[:3, :6])
 # If your own data are in a file, use ``datasets.read_expression("counts.csv")``. It reads CSV,
 # Excel, GCT, Parquet, H5AD and more. Add ``samples="columns"`` if genes are in rows.
 #
-# Why the raw counts do not work
+# Why you need to prepare counts
 # ------------------------------
 # Raw counts differ mostly in a few strongly expressed genes and in the depth of sequencing. Compare
 # K-means on the raw counts with the recipe, which prepares the counts first:
@@ -158,9 +158,9 @@ plots.loadings(programmes, 0, n_shown=12, ax=axes[1])
 # On real expression data, subtypes rarely differ in such programmes alone. So start with the
 # recipe, and use ``n_variables`` only if you have a reason to expect programmes.
 #
-# Place new patients and save the work
-# ------------------------------------
-# The recipe prepares new patients in the same way. The saved model takes raw counts as well:
+# Label new patients and save the model
+# -------------------------------------
+# The recipe prepares new patients in the same way. The saved model accepts raw counts too:
 from pathlib import Path
 from tempfile import mkdtemp
 

@@ -24,7 +24,7 @@ X = (wine.data - wine.data.mean()) / wine.data.std()
 # %%
 # The first try
 # -------------
-# Suppose you know that there are three groups, and you try a line for each of them:
+# Suppose you know that there are three groups. Try a line for each of them:
 from subspaces import PSC
 
 lines = PSC(3, n_components=1, random_state=0).fit(X)
@@ -95,8 +95,8 @@ print(means_or_directions(profiles, X).verdict)
 print(is_real(profiles, X, n_nulls=19, random_state=0).verdict)
 
 # %%
-# Only now look at the classes
-# ----------------------------
+# Look at the classes at the end
+# ------------------------------
 # Compare the clusters with the cultivars by the adjusted Rand index. It is 1 if they are equal, and
 # 0 by chance.
 from subspaces.metrics import adjusted_rand_score

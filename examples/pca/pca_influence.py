@@ -1,6 +1,6 @@
 """
-Which samples drive a PCA?
-==========================
+Which samples influence a PCA?
+==============================
 
 We fit a PCA to images of the digit 3, and find the images that change it most.
 """

@@ -1,6 +1,6 @@
 """
-Which variables make a component, and how sure is that?
-=======================================================
+Which loadings can you trust?
+=============================
 
 We fit a PCA to 13 measurements of 178 wines, and get an interval for every loading.
 """

@@ -1,6 +1,6 @@
 """
-Which samples do not belong to a PCA, and why?
-==============================================
+Which samples are outliers of a PCA, and why?
+=============================================
 
 We compare each of 178 wines with a PCA of all other wines.
 """

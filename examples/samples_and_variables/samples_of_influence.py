@@ -1,6 +1,6 @@
 """
-Which samples drive the clusters?
-=================================
+Which samples influence the clusters?
+=====================================
 
 A sample that is far out pulls the subspace of its cluster towards itself. Its influence measures
 how fast its leave-one-out error changes as the sample moves.
