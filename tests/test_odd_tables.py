@@ -246,7 +246,7 @@ def test_latin_1_is_read_with_a_word(file):
         (PATIENTS.encode("utf-16-le"), "is UTF-16 without a byte order mark. Save it as CSV UTF"),
         (b"a,b\n\x81,2\n", "line 2: byte 0x81 is neither UTF-8 nor Latin-1. Save it as CSV UTF-8"),
         (b"a,b\n\xe9\x02,2\n", "is not a text file. Save it as CSV UTF-8"),
-        (b"\xff\xfea", "looks like UTF-16, but is damaged or cut short. Save it as CSV UTF-8"),
+        (b"\xff\xfea", "looks like UTF-16, but is damaged or incomplete. Save it as CSV UTF-8"),
     ],
 )
 def test_bytes_that_are_no_text(refused, content, message):

@@ -309,7 +309,7 @@ def test_gct_and_cls(file):
         (GCT.replace("5\t6", "five\t6"), "line 5, column 4 ('s2'): 'five' is not a number"),
         (GCT.replace("5\t6", "5"), "line 5: this line has 4 cells, but line 3 has 5"),
         (GCT.replace("KIT", "TP53"), "line 5: the variable name 'TP53' is also at line 4"),
-        ("#1.2\n2\t3\n", "has no table after line 2"),
+        ("#1.2\n2\t3\n", "ends before the table"),
     ],
 )
 def test_a_gct_file_is_checked(file, content, message):

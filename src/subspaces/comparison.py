@@ -382,7 +382,7 @@ def _checked_labels(labels: ArrayLike | None, n_samples: int) -> Labels | None:
     if missing:
         raise ParameterError(
             "labels",
-            f"{len(missing)} of the <labels> are missing, the first for sample {missing[0]}. "
+            f"{len(missing)} of the <labels> are missing, the first is labels[{missing[0]}]. "
             "Leave those samples out.",
         )
     texts = known.astype(str)

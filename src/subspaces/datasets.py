@@ -404,7 +404,7 @@ def with_classes(table: Table, path: Path) -> Table:
     if len(classes) != len(table.data):
         raise ValueError(
             f"{path} has {len(classes)} samples, but the table has {len(table.data)}. Choose the "
-            "CLS file that belongs to this table"
+            "CLS file that belongs to this table."
         )
     return replace(table, classes=classes)
 

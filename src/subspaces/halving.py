@@ -336,13 +336,13 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
         return Verdict("unstable", fact, figures, grade=Grade.NO)
     grade = Grade.SURE if round(top, 2) >= SOLID else Grade.DOUBTFUL
     if found.equally_stable == [found.best]:
-        but = "" if grade is Grade.SURE else ", but that is doubtful"
-        over = "halves agree to {top:.2f} over {splits:#split}"
+        but = "" if grade is Grade.SURE else ", although not a very stable one"
+        over = "halves of the samples agree to {top:.2f} over {splits:#split}"
         fact = f"The most stable number of clusters is {{chosen}}{but}: {over}."
         also = _named(found, [i for i in found.solid if i != found.best])
         fact += f" {also} also stable." if also else ""
         return Verdict("most_stable", fact, figures, grade=grade)
-    why = "the largest number for which both halves find every cluster"
+    why = "the largest number for which both halves of the samples find every cluster"
     why = why if found.solid else "the smallest of these"
     first = _stable_ones(found, top)
     fact = f"{first} We chose {{chosen:#cluster}}, {why}."

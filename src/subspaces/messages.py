@@ -15,8 +15,8 @@ Users filter by class, and ask a warning for its code:
 >>> [warning.code for warning in model.record_.warned]
 ['far_mean']
 >>> print(model.record_.messages[0])
-The mean of the samples is far from the origin (99 % of the sum of squares), so each subspace uses
-an axis for the mean. Set affine='auto' and n_components='auto', or centre the variables.
+The samples are far from the origin, so each subspace uses an axis just for their mean (99 % of the
+sum of squares). Set affine='auto' and n_components='auto', or centre the variables.
 """
 
 import re
@@ -327,8 +327,8 @@ def in_a_row(names: Sequence[Any]) -> str:
 # The codes in order of weight, the gravest first; others follow in the order they were raised.
 WEIGHTS = (
     *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
-    *("infeasible", "swapped", "counts", "batch", "negative_whole", "large_logarithms", "floor"),
-    *("marks", "totals", "annotation", "identifiers", "times"),
+    *("swapped", "marks", "totals", "annotation", "identifiers", "times", "infeasible"),
+    *("counts", "batch", "negative_whole", "large_logarithms", "floor"),
     *("classes_as_variable", "missing_low"),
     *("holds_most", "mostly_missing", "far_mean", "constant_variables", "copies"),
     *("single_samples", "filled_up", "pieces", "empty_variables", "empty_samples"),
@@ -345,7 +345,7 @@ SILENCES = {
     "infeasible": ("most_clusters", "most_components", "cycle", "refilled"),
     "far_mean": ("constant_variables", "mean_level"),
     "holds_most": ("unlike_scales",),
-    "marks": ("holds_most", "unlike_scales"),
+    "marks": ("holds_most", "unlike_scales", "infeasible", "heavy_tails"),
     "loud_variable": ("holds_most", "unlike_scales", "most_components"),
     "identifiers": ("holds_most", "far_mean", "unlike_scales", "mean_level"),  # such as a year
     "single_samples": ("infinite", "repulsion", "most_clusters", "refilled"),

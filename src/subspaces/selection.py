@@ -486,7 +486,7 @@ def select_n_components(
     best = "dimension is" if len(chosen) == 1 else "dimensions are"
     fact = f"The best {best} {in_a_row(chosen)}."
     if chosen == [0]:
-        fact = "No component was found, so the cluster is just its mean."
+        fact = "No component was found, so the best dimension is 0 (only a mean)."
     conclusion = Verdict("dimensions", fact, {"chosen": chosen})
     return Selection(chosen, model, margin, columns, criterion, conclusion)
 

@@ -50,7 +50,7 @@ WORDS = [
     (["fit", "nothing.csv", "--clusters", "2"], "nothing.csv does not exist"),
     (["fit", "dta.csv", "--clusters", "2"], "dta.csv does not exist. Did you mean data.csv"),
     (["fit", "nothing.csv"], "nothing.csv does not exist"),
-    (["fit", "a.csv", "--clusters", "2"], "a.csv does not exist. Check the path\n"),
+    (["fit", "a.csv", "--clusters", "2"], "a.csv does not exist. Check the path.\n"),
     (["fit", "there", "--clusters", "2"], "there is not a file"),
     (["fit", "data.ods", "--clusters", "2"], ".ods files are not supported. Save it as .xlsx"),
     ([*FIT, "--label", "type"], "--label. Did you mean --labels? (see: subspaces fit"),

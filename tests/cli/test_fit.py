@@ -236,7 +236,7 @@ def test_a_bad_table_is_one_line(fails, union_file, tmp_path, break_it, argument
 
 def test_a_missing_file_is_bad_input(fails, tmp_path):
     said = fails("fit", tmp_path / "no.csv", "--clusters", 2, "--out", tmp_path / "r")
-    assert said == f"{tmp_path / 'no.csv'} does not exist. Check the path"
+    assert said == f"{tmp_path / 'no.csv'} does not exist. Check the path."
 
 
 def test_earlier_results_need_force(run, fails, fitted, union_file):
@@ -284,7 +284,7 @@ def test_a_full_disk_leaves_earlier_results(monkeypatch, fails, fitted, union_fi
     )  # fmt: skip
     assert said == (
         f"{fitted}: No space left on device. Earlier results are unchanged. "
-        "Free some disk space and run again"
+        "Free some disk space and run again."
     )
     assert {path.name: path.read_bytes() for path in fitted.iterdir()} == before
 
@@ -310,13 +310,13 @@ def test_a_folder_that_cannot_be_written(monkeypatch, fails, union_file, tmp_pat
     arguments = ["fit", union_file, "--labels", "type", "--clusters", 2, "--out"]
     assert "data.csv is a file, not a folder" in fails(*arguments, union_file)
     said = fails(*arguments, union_file / "r")
-    assert said == f"{union_file / 'r'}: Not a directory. Check the path"
+    assert said == f"{union_file / 'r'}: Not a directory. Check the path."
 
     def denied(*arguments, **options):
         raise PermissionError(errno.EACCES, "Permission denied", "/elsewhere/.unfinished")
 
     monkeypatch.setattr("tempfile.mkdtemp", denied)
-    assert fails(*arguments, tmp_path) == f"{tmp_path}: Permission denied. Check the path"
+    assert fails(*arguments, tmp_path) == f"{tmp_path}: Permission denied. Check the path."
 
 
 def test_a_warning_is_a_note_and_in_the_summary(run, union_file, tmp_path):
@@ -724,7 +724,7 @@ def test_halves_that_are_too_small_are_said_to_be(run, union_file, tmp_path):
     ended = run("fit", union_file, "--labels", "type", "--clusters", 12, "--no-page", "--json",
                 "--dims", 1, "--linear", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
-    assert ended.document["stability"]["code"] == "unmeasured"
+    assert ended.document["stability"]["code"] == "failed"
     assert "--clusters 12" in ended.document["stability"]["verdict"]
 
 

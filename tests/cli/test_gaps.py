@@ -208,7 +208,7 @@ def test_low_values_that_are_missing_are_told_with_a_way_out(run, tmp_path):
 def test_a_table_without_gaps_is_said_to_have_nothing_to_fill(run, tmp_path):
     path = write(tmp_path / "whole.csv", UNION.data)
     ended = fitted(run, path, tmp_path / "r", "--no-page", "--imputed")
-    assert "Note: the table has no missing values, so imputed.csv is a copy of it" in ended.err
+    assert "Note: The table has no missing values, so imputed.csv is a copy of it." in ended.err
     filled = read_table(tmp_path / "r" / "imputed.csv", labels="type").data
     assert_allclose(filled, UNION.data, rtol=1e-5)
 

@@ -135,7 +135,7 @@ def test_an_input_is_never_overwritten(fails, union_file, command, name, force, 
     text = data.read_text()
     first, *options = command
     said = fails(first, spelt(data, how), *options, *force, "--out", folder if name else data)
-    assert said == f"This would overwrite {data}, which is the input. Choose another --out"
+    assert said == f"This would overwrite {data}, which is the input. Choose another --out."
     assert data.read_text() == text
     assert list(folder.iterdir()) == [data]
 

@@ -254,9 +254,9 @@ def test_doubts_name_options(run, tmp_path):
     with collect_warnings() as caught:
         found = pca_components(chained())
     assert (found.n_components, len(caught)) == (0, 1)
-    advice = f"Keep {found.n_predictive} axes"
+    advice = f"Keep {found.n_predictive} components"
     assert "Note:" not in ended.err
-    assert ended.out.count("without a break") == 1
+    assert ended.out.count("number of components is unclear") == 1
     assert f"Set --dims {found.n_predictive} to see" in ended.out
     assert advice in json.loads((out / "summary.json").read_text())["warnings"][0]
     assert "not counted" in ended.out
@@ -407,7 +407,7 @@ def test_results_of_a_fit_and_of_a_pca_do_not_share_a_folder(run, fails, table, 
         assert run(*first, "--out", out).code == 0
         before = sorted(path.name for path in out.iterdir())
         said = fails(*other, "--out", out, *force)
-        assert said == f"{out} has the results of subspaces {name}. Choose another --out"
+        assert said == f"{out} has the results of subspaces {name}. Choose another --out."
         assert sorted(path.name for path in out.iterdir()) == before
 
 

@@ -107,7 +107,7 @@ def test_the_answer_goes_to_a_file_or_into_json(run, fails, model, union_file, t
     printed = run("predict", model, union_file, "--labels", "type").out
     assert out.read_text() == printed
     said = fails("predict", model, union_file, "--labels", "type", "--out", out)
-    assert said == f"{out} already exists. Choose another --out, or add --force to overwrite it"
+    assert said == f"{out} already exists. Choose another --out, or add --force to overwrite it."
     again = run("predict", model, union_file, "--labels", "type", "--out", out, "--force", "--json")
     found = [row["cluster"] for row in again.document["samples"]]
     assert found == clusters_of(printed)
@@ -130,7 +130,7 @@ def test_what_is_no_model(fails, union_file, tmp_path, content, message):
 
 def test_the_model_beside_another_file_is_named(fails, model, union_file):
     said = fails("predict", model.with_name("labels.csv"), union_file)
-    assert said.endswith(f"(File is not a zip file). Use {model}")
+    assert said.endswith(f"(File is not a zip file). Use {model}.")
 
 
 def test_a_pca_has_no_clusters_to_predict(fails, union_file, tmp_path):

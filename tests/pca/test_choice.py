@@ -183,7 +183,7 @@ def test_all_axes_of_few_variables_are_looked_at():
 
 
 def test_small_tables_say_that_they_are_small():
-    assert "too small to tell correlated noise" in quietly(planted(60, 20, 1, 3.0, 0))[0].verdict
+    assert "table this small" in quietly(planted(60, 20, 1, 3.0, 0))[0].verdict
 
 
 def test_scale_is_that_of_scaled_variables():

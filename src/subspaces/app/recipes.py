@@ -320,7 +320,9 @@ def expression(
     if as_flag(consensus, "consensus"):
         if n_components is not None or n_variables is not None:
             raise ParameterError(
-                "consensus", "A consensus only works with mean profiles. Leave out <n_components>."
+                "consensus",
+                "<consensus=True> only works with mean profiles. Leave out <n_components> and "
+                "<n_variables>.",
             )
         cluster = ConsensusProfiles(n_clusters, random_state=random_state)
         return Recipe([("prepare", ExpressionScaler(n_genes=MOST_GENES)), ("cluster", cluster)])

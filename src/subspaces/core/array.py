@@ -65,7 +65,7 @@ def as_floating(array: AnyArray) -> AnyArray:
     xp = namespace(array)
     if xp.isdtype(array.dtype, "complex floating"):
         raise ValueError(
-            "Complex data not supported. Pass X.real, or the real and imaginary parts as columns"
+            "Complex data not supported. Pass X.real, or the real and imaginary parts as columns."
         )
     return array if array.dtype in (xp.float32, xp.float64) else xp.astype(array, xp.float64)
 

@@ -101,8 +101,8 @@ def check_rank(rank: int, largest: int, affine: bool, X: Any = None) -> None:
         far = None if X is None else far_row(X)
         if far is not None:
             fact = (
-                "Sample {row} (counted from 0) is so far from the others that all the others look "
-                "the same."
+                "Row {row} of <X> (the first is row 0) is so far from the others that all the "
+                "others look the same."
             )
             raise ParameterError("X", fact, Advice("check that sample, or leave it out"), row=far)
         fact = f"<n_components={{value}}> is more than the rank of the table, {rank}."

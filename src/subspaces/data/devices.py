@@ -45,7 +45,7 @@ def check_device(X: Data, fitted: AnyArray | None, method: str) -> None:
         raise ValueError(
             f"Inputs passed to {method}() must use the same namespace and the same device as "
             f"those passed to fit(): the model is on {_named(fitted)}, but X is on "
-            f"{_named(given)}{_why(X)}. Call model.move_to(X) first"
+            f"{_named(given)}{_why(X)}. Call model.move_to(X) first."
         )
     if given is not None and fitted is not None and given.dtype != fitted.dtype:
         raise ParameterError(

@@ -66,7 +66,7 @@ LEVEL, DOUBTFUL = 0.05, 0.2
 # Fewer tables cannot reach LEVEL.
 FEWEST_NULLS = 19
 
-ONE_CLUSTER = Verdict("one_cluster", "There is one cluster, so there is nothing to test.")
+ONE_CLUSTER = Verdict("one_cluster", "There is only one cluster, so there is nothing to test.")
 EVERY_THIRD = Advice("test every third sample, say, and see whether the clusters stay")
 
 

@@ -459,7 +459,7 @@ def _checked_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Codes, Mas
     if unknown:
         raise ParameterError(
             "labels",
-            f"{len(unknown)} of the <labels> are missing, the first for sample {unknown[0]}. "
+            f"{len(unknown)} of the <labels> are missing, the first is labels[{unknown[0]}]. "
             "Write -1 for samples in no cluster, or leave them out.",
         )
     inside = np.ones(n, dtype=bool) if given.dtype.kind not in "iuf" else given != -1
@@ -497,7 +497,7 @@ def _warn_of_small(clusters: NDArray[Any], codes: Codes, asked: Sequence[int]) -
             DataWarning,
             "small_clusters",
             "These clusters are too small or too large to test: {clusters}.",
-            Advice("merge clusters until there are {fewest} samples inside and outside"),
+            Advice("merge clusters, so that each has {fewest} samples or more inside and outside"),
             clusters=[f"{clusters[k]} ({sizes[k]} of {len(codes)} samples)" for k in small],
             fewest=FEWEST,
         )
@@ -511,7 +511,7 @@ def _warn_of_few_directions(model: SubspaceClusterer) -> None:
             "projected",
             "The table was projected to a few axes, so tests of single variables are misleading.",
             Advice("pass the values from before the projection"),
-            Advice("call the recipe's own markers", command=""),
+            Advice("call recipe.markers(X)", command=""),
         )
 
 

@@ -232,7 +232,7 @@ def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> A
     if not places:
         raise ParameterError(
             "X",
-            "One half of the split has no variable that the clustering used. Pass more variables.",
+            "One half of the variables has none that the clustering used. Pass more variables.",
         )
     rows = tested.clustered[:, places]
     if preparation.centre is not None:

@@ -72,7 +72,7 @@ INSTEAD = {
 }
 ONE_CLUSTER = Verdict(
     "one_cluster",
-    "There is one cluster, so there is nothing to compare with K-means.",
+    "There is only one cluster, so there is nothing to compare with K-means.",
     advice=(
         Advice(
             "to find groups that differ in their means, try K-means, or <n_components=0> with "
@@ -218,7 +218,8 @@ def stability(
         doubt(
             DataWarning,
             "empty_variables",
-            "{few} of {p} variables had no values in some halves, which were fitted without them.",
+            "{few} of {p} variables have so few values that some halves of the samples were "
+            "compared without them.",
             FEWER_MISSING,
             few=int(rare.sum()),
             p=len(rare),
@@ -239,7 +240,7 @@ def stability(
         conclusion = _verdict_on_copies(distinct, held)
     elif n_clusters == 1:
         conclusion = Verdict(
-            "one_cluster", "There is one cluster, so two halves of the samples cannot disagree."
+            "one_cluster", "There is only one cluster, so there is no stability to measure."
         )
     else:
         measured = {"agreement": mean, "splits": len(agreement), "k_means": k_means}
@@ -303,8 +304,8 @@ def absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     absent = np.any([holes[half].all(axis=0) for half in halves], axis=0)
     if (holes | absent).all(axis=1).any():
         fact = (
-            "Some samples cannot be assigned, because the only variables with values for them are "
-            "empty in one half of the split."
+            "Stability cannot be measured: some samples only have values of variables that are "
+            "empty in one half of the samples."
         )
         raise ParameterError("X", fact, FEWER_MISSING)
     return absent
@@ -362,8 +363,8 @@ def verdict_on_stability(
     steadier = measured["k_means"] > measured["agreement"] + STEADIER
     if steadier and not _finds_means(estimator):
         code, advice = "k_means_agrees_better", _ways_by_means(estimator)
-        better = "{k_means:.2f} with K-means"
-        fact = f"{word}: {HALVES} have an agreement of {numbers}, but {better}."
+        better = "on those of K-means ({k_means:.2f})"
+        fact = f"{word}: {HALVES} agree less on these clusters ({numbers}) than {better}."
     elif instead:
         code = instead
         advice = LOOK_AT_SAMPLES if instead == "one_cloud" else _ways_to_see_one(matrix)

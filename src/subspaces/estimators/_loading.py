@@ -57,7 +57,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         return _restored(saved)
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"{os.fspath(path)} cannot be loaded as a model: {reason}") from error
+        raise ValueError(f"{os.fspath(path)} cannot be loaded as a model: {reason}.") from error
 
 
 def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | PCA:

@@ -506,7 +506,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _check_density(self) -> None:
         if self.fit_.positive_noise == 0.0:
             fact = (
-                "The model was fitted to constant variables, so samples have no density. Fit a "
+                "All variables were constant in the fit, so no density can be computed. Fit a "
                 "table whose variables vary."
             )
             raise ParameterError("X", fact)

@@ -210,7 +210,7 @@ class SSC(SubspaceClusterer):
         doubt(
             TrustWarning,
             "pieces",
-            "The graph of the samples falls into {pieces} pieces, more than "
+            "The samples fall into {pieces} groups without links between them, more than "
             "<n_clusters={n_clusters}>.",
             *advice,
             pieces=n_pieces,

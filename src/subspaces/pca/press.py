@@ -389,8 +389,8 @@ def _warn_of_mean(X: Array) -> None:
         doubt(
             DataWarning,
             "far_mean",
-            "The mean of the samples is far from the origin ({share:%} of the sum of squares), so "
-            "the first axis shows the mean.",
+            "The samples are far from the origin, so the first axis only shows their mean "
+            "({share:%} of the sum of squares).",
             use("center", True),
             share=of_mean / total,
         )
@@ -469,8 +469,8 @@ def _refitted_regression_error(X: Array, response: Array, i: int, rank: int) -> 
     if axes.rank < rank:
         raise ParameterError(
             "X",
-            f"The other {len(others)} samples cannot predict row {i} of X (leverage 1). Add "
-            "samples, or leave out variables.",
+            f"Row {i} of <X> cannot be predicted from the other samples, because it alone "
+            "determines a coefficient. Add samples, or leave out variables.",
         )
     along = axes.coordinates.T @ np.delete(response, i) / axes.eigenvalues
     return float((response[i] - X[i] @ axes.basis @ along) ** 2)

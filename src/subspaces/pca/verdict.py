@@ -28,8 +28,8 @@ HIDES_ALL = 0.995
 # What is said of components that are mostly faint, and if all but one are.
 FEW_HOLD = "After the first {clear}, each component", "After the first, each component"
 NO_NUMBER = (
-    "The number of components is unclear: the variables are correlated, and the eigenvalues "
-    "fall without a break."
+    "The number of components is unclear: the variables are correlated, and no component is much "
+    "weaker than the one before it."
 )
 COPIED = " If some variables are copies or sums of others, some components may be noise."
 
@@ -155,15 +155,15 @@ def doubts_about_components(
     # Such samples make variables look correlated, and more components would be more of the same.
     if found.noise == "correlated" and not depend:
         most = (
-            "keep {predictive:#axis, which is|axes, which are} best at predicting values that we "
-            "left out"
+            "keep {predictive:#component, which predicts|components, which predict} left-out "
+            "values best"
         )
         best = [Advice(most, "n_components", predictive)] if predictive and not found.count else []
-        beyond_few = "The variables are correlated beyond a few components, so their number ("
+        beyond_few = "The variables are still correlated after {count:#component}, so this number"
         doubts.append(
             TrustWarning(
                 "correlated_noise",
-                f"{beyond_few}{{count}}) is a guess." if found.count else NO_NUMBER,
+                f"{beyond_few} is a guess." if found.count else NO_NUMBER,
                 *best,
                 predictive=predictive,
                 count=found.count,
@@ -202,18 +202,17 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
     if found.noise == "none":
         return COPIED if found.count else ""
     if found.noise == "correlated":
-        return (
-            " {predictive:#axis is|axes are} best at predicting values that we left out."
-        ) * bool(predictive)
+        best = " Values that we leave out are predicted best with {predictive:#component}."
+        return best * bool(predictive)
     if found.noise == "heavy":
         return (
-            " Some values are extreme, so a component must also stand out without the sample it "
-            "depends on most."
+            " Some values are extreme, so we only count components that also stand out without the "
+            "sample they depend on most."
         )
     if found.noise == "unequal_samples":
         return " Some samples are noisier than others, so we divided each sample by its own noise."
     if shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
-        return " The table is too small to tell correlated noise from components."
+        return " In a table this small, correlated noise can look like a component."
     if predictive is not None and predictive < found.count:
         if predictive == 0:
             return " None of them helps to predict values that we left out."
@@ -239,12 +238,13 @@ def _count_of(found: Components) -> tuple[str, str]:
         return "no_number", NO_NUMBER
     if found.noise == "correlated":
         return "guess", (
-            "{count:#component is|components are} a guess: the eigenvalues drop after component "
-            "{count}, but the variables are still correlated beyond it."
+            "{count:#component is|components are} a guess: the next one is much weaker, but what "
+            "is left is more than noise."
         )
     if found.count < (found.high or 0):
         if not found.count:
-            return "possible", "No component is clear: the first {next:#axis|axes} could be noise."
+            first = "the first" if found.high == 1 else "even the first {next}"
+            return "possible", f"No component is clear: {first} could be noise."
         many = "{count:#component is|components are} clear"
         more = "one" if found.high == found.count + 1 else "{next}"
         return "possible", f"{many}, possibly {{high}}: the next {more} could be noise."

@@ -133,7 +133,9 @@ def probabilities(
     found: Array | None = getattr(model, "probabilities_", None)
     if found is None:
         kind = type(model).__name__
-        raise ParameterError("model", f"{kind} has no probabilities_. Fit PSC to fewer samples.")
+        raise ParameterError(
+            "model", f"This {kind} has no probabilities. Fit PSC to fewer samples."
+        )
     names = model.record_.sample_names if names is None else names
     names = style.check_names(names, len(found), "samples")
     kept = np.flatnonzero(model.labels_ >= 0)

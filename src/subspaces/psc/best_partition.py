@@ -132,7 +132,10 @@ def given_labels(settings: Settings, labels: Any, n_samples: int) -> Labels:
     last = int(settings.n_clusters) - 1
     outside = given[~np.isin(given, np.arange(last + 1))]
     if len(outside):
-        fact = f"<init> has the label {{label}}, but labels go from 0 to {last}. Renumber them."
+        fact = (
+            f"<init> has the label {{label}}, but <n_clusters={settings.n_clusters}> needs labels "
+            f"from 0 to {last}. Renumber them."
+        )
         raise ParameterError("init", fact, label=outside[0].item())
     return given.astype(np.intp)
 

@@ -109,8 +109,8 @@ def warn_of_far_mean(mean: Array, mean_square: float) -> None:
         doubt(
             DataWarning,
             "far_mean",
-            "The mean of the samples is far from the origin ({share:%} of the sum of squares), so "
-            "each subspace uses an axis for the mean.",
+            "The samples are far from the origin, so each subspace uses an axis just for their "
+            "mean ({share:%} of the sum of squares).",
             Advice(
                 "set <affine='auto'> and <n_components='auto'>",
                 "affine",
@@ -177,8 +177,8 @@ def warn_of_repulsion(
         doubt(
             TrustWarning,
             "repulsion",
-            "The weakest axis of cluster {cluster} is only {ratio:.1f} times the noise, so the "
-            "cluster may lose samples that belong to it.",
+            "The weakest axis of cluster {cluster} is only {ratio:.1f} times as strong as noise, "
+            "so the cluster may lose samples that belong to it.",
             use("criterion", "loo_projection"),
             SMALLER_DIMENSION,
             FEWER_CLUSTERS,

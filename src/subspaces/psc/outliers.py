@@ -143,7 +143,7 @@ def warn_of_outliers(found: Found) -> None:
             TrustWarning,
             "heavy_residuals",
             "{share:%} of the samples in clusters have a p-value below 0.05, so more outliers may "
-            "be false than <outliers> allows.",
+            "be false than you allowed.",
             Advice("try more clusters or dimensions", "n_components"),
             share=share,
         )

@@ -65,7 +65,7 @@ def write(path: str | os.PathLike[str], model: SavedModel) -> None:
 def read(path: str | os.PathLike[str]) -> SavedModel:
     """Return the model that `write` wrote, or raise ValueError with what is wrong, in one line."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-        raise ValueError(f"{os.fspath(path)} is a device or a pipe, not a file. Check the path")
+        raise ValueError(f"{os.fspath(path)} is a device or a pipe, not a file. Check the path.")
     content = Path(path).read_bytes()
     try:
         return _parse(content)
@@ -75,7 +75,7 @@ def read(path: str | os.PathLike[str]) -> SavedModel:
             reason = f"it is damaged, or not a model file ({reason})"
         if isinstance(error, zipfile.BadZipFile | ForeignFileError):
             reason += f". Use {_use_instead(Path(path))}"
-        raise ValueError(f"{os.fspath(path)} cannot be loaded as a model: {reason}") from error
+        raise ValueError(f"{os.fspath(path)} cannot be loaded as a model: {reason}.") from error
 
 
 def _use_instead(path: Path) -> str:

@@ -95,10 +95,10 @@ def _check_samples(table: Table, source: NewSamples) -> None:
         other = "rows" if source.samples == "columns" else "columns"
         raise ValueError(
             f"{source.data}: the table has only one sample. If the samples are in the "
-            f"{other}, add --samples {other}"
+            f"{other}, add --samples {other}."
         )
     if (table.data == table.data[0]).all():
-        raise ValueError(f"{source.data}: {_without_differences(table)}")
+        raise ValueError(f"{source.data}: {_without_differences(table)}.")
 
 
 def _without_differences(table: Table) -> str:
@@ -133,7 +133,7 @@ def _check_variables(table: Table, path: Path) -> None:
     if len(empty):
         raise ValueError(
             f"{path}: no sample has a value for {_quoted(table.variable_names, empty)}. Add "
-            "--drop-missing 0.5 to leave out variables that are mostly missing"
+            "--drop-missing 0.5 to leave out variables that are mostly missing."
         )
 
 
@@ -143,7 +143,7 @@ def _mostly_missing(table: Table) -> list[Message]:
     names = [table.variable_names[j] for j in gone]
     if not 0 < len(names) < len(table.variable_names):
         return []
-    fact = "{n:#variable has|variables have} more than half of the values missing: {names}."
+    fact = "{n:#variable is|variables are} more than half empty: {names}."
     advice = Advice(f"add <drop_missing={HALF:g}> to leave them out", "drop_missing")
     facts = {"n": len(names), "names": names}
     return [Message("mostly_missing", fact, facts, (advice,), "DataWarning")]
@@ -162,7 +162,7 @@ def _with_enough_values(table: Table, most: float, source: NewSamples) -> Table:
         raise ValueError(
             f"{source.data}: after leaving out {listed(kept.left_out)}, these samples have no "
             f"values: {_quoted(table.sample_names, empty)}. Add --drop-empty, or try a larger "
-            "--drop-missing"
+            "--drop-missing."
         )
     count = len(kept.left_out)
     note(
@@ -260,19 +260,21 @@ def read_metadata(path: Path | None, sample_names: Sequence[str]) -> Any:
 
     try:
         frame = pd.read_csv(path, sep=None, engine="python", index_col=0, dtype={0: str})
+    except UnicodeError:
+        raise ValueError(f"{path} is not UTF-8. Save it as CSV UTF-8.") from None
     except (OSError, ValueError, csv.Error) as error:
-        raise ValueError(f"{path}: {str(error).splitlines()[0].rstrip('.')}") from error
+        raise ValueError(f"{path}: {str(error).splitlines()[0].rstrip('.')}.") from error
     frame.index = frame.index.astype(str)
     twice = frame.index[frame.index.duplicated()]
     if len(twice):
         raise ValueError(
-            f"{path}: there are two rows for the sample {twice[0]!r}. Keep one of them"
+            f"{path}: there are two rows for the sample {twice[0]!r}. Keep one of them."
         )
     absent = [name for name in sample_names if name not in frame.index]
     if absent:
         raise ValueError(
             f"{path}: there is no row for the sample {absent[0]!r}. The first column must have the "
-            "names of the samples"
+            "names of the samples."
         )
     return frame.loc[list(sample_names)]
 

@@ -100,7 +100,7 @@ def _check_file(path: Path, otherwise: str = "Check the path") -> None:
     if path.is_file():
         return
     if path.exists():
-        raise ValueError(f"{path} is not a file. Check the path")
+        raise ValueError(f"{path} is not a file. Check the path.")
     names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
     alike = [name for name in names if Path(name).suffix.lower() == path.suffix.lower()]
     # Without their endings, which make any two names alike.
@@ -117,10 +117,10 @@ def existing_table(path: Path) -> Path:
         ending = path.suffix.lower()
         kind = f"{ending} files" if ending else "files without an ending"
         if ending in (".xls", ".ods", ".numbers"):
-            raise ValueError(f"{path}: {ending} files are not supported. Save it as .xlsx or .csv")
+            raise ValueError(f"{path}: {ending} files are not supported. Save it as .xlsx or .csv.")
         raise ValueError(
             f"{path}: {kind} are not supported. Save the table in one of these formats: "
-            f"{', '.join(ENDINGS)}"
+            f"{', '.join(ENDINGS)}."
         )
     return path
 
@@ -130,7 +130,7 @@ def existing_model(path: Path) -> Path:
     if (path / "scores.csv").is_file() and not (path / "model.npz").exists():
         raise ValueError(
             f"{path} was written by subspaces pca, which does not save a model. Give a folder "
-            f"from subspaces fit, or open {path / 'report.html'}"
+            f"from subspaces fit, or open {path / 'report.html'}."
         )
     path = path / "model.npz" if path.is_dir() else path
     # A fit that was killed may have left a finished model, which reading it puts into its place.
@@ -256,12 +256,12 @@ class NewSamples:
     def __post_init__(self) -> None:
         """Raise ValueError if --labels is given with --classes, or two options name one column."""
         if self.labels is not None and self.classes is not None:
-            raise ValueError("--labels and --classes do the same thing. Give only one")
+            raise ValueError("--labels and --classes do the same thing. Give only one.")
         asked = [("--labels", self.labels), ("--sample-names", self.sample_names)]
         asked += [("--ignore", name) for name in self.ignored]
         for (option, name), (other, same) in combinations(asked, 2):
             if name is not None and name == same:
-                raise ValueError(f"You gave {name} to both {option} and {other}. Keep one of them")
+                raise ValueError(f"You gave {name} to both {option} and {other}. Keep one of them.")
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -348,11 +348,11 @@ class ValuesOrPreset(Values):
         typed = [name for name, was_typed in excluded.items() if was_typed]
         if preset and typed:
             raise ValueError(
-                f"{typed[0]} and --preset {preset} do not work together. Keep one of them"
+                f"{typed[0]} and --preset {preset} do not work together. Keep one of them."
             )
         if self.kind and not preset:
             raise ValueError(
-                "--kind only works with --preset expression or cells. Set --floor or --log instead"
+                "--kind only works with --preset expression or cells. Set --floor or --log instead."
             )
 
     def scaler(self, preset: str | None) -> dict[str, Any]:
@@ -443,7 +443,7 @@ class Shown:
         if self.names and isinstance(n_clusters, int) and len(self.names) != n_clusters:
             raise ValueError(
                 f"--cluster-names has {len(self.names)} names for {n_clusters} clusters. Give one "
-                "for each"
+                "for each."
             )
         return self.names or None
 
@@ -486,7 +486,7 @@ def known_name(text: str, known: Sequence[Name], option: str) -> Name:
     for name in known:
         if name == text:
             return name
-    raise ValueError(f"{option} {text} is unknown. Choose from {', '.join(known)}")
+    raise ValueError(f"{option} {text} is unknown. Choose from {', '.join(known)}.")
 
 
 @overload
@@ -503,7 +503,7 @@ def one_or_auto(text: str | None, option: str) -> "int | Auto | None":
         return int(text)
     except ValueError:
         raise ValueError(
-            f"{option} {text!r} is not a number. Give a number such as 3, or auto"
+            f"{option} {text!r} is not a number. Give a number such as 3, or auto."
         ) from None
 
 
@@ -522,7 +522,7 @@ def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None
     except ValueError:
         raise ValueError(
             f"{option} {text!r} is not a number. Give one number for all clusters (2), one for "
-            "each (1,2,2), or auto"
+            "each (1,2,2), or auto."
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers
 
@@ -533,7 +533,7 @@ def check_count(numbers: "Asked", n_clusters: int | str, option: str) -> None:
         return
     raise ValueError(
         f"{option} has {len(numbers)} numbers for --clusters {n_clusters}. Give one for all "
-        "clusters, or one for each"
+        "clusters, or one for each."
     )
 
 
@@ -541,7 +541,7 @@ def check_least(numbers: "Asked", least: int, option: str) -> None:
     """Raise ValueError if ``numbers``, an int or a list of them, has one below ``least``."""
     for number in numbers if isinstance(numbers, list) else [numbers]:
         if isinstance(number, int) and number < least:
-            raise ValueError(f"{option} {number} is too small. Set it to {least} or more")
+            raise ValueError(f"{option} {number} is too small. Set it to {least} or more.")
 
 
 def check_dims(dims: "Asked", *, affine: "bool | Auto") -> None:
@@ -551,14 +551,15 @@ def check_dims(dims: "Asked", *, affine: "bool | Auto") -> None:
     except ValueError as error:
         if affine:
             raise
-        raise ValueError(f"{error}, or add --affine for mean profiles") from None
+        raise ValueError(f"{str(error)[:-1]}, or add --affine for mean profiles.") from None
 
 
 def check_limit(limit: int | None, asked: "Asked", option: str) -> None:
     """Raise ValueError if ``--max-option`` is given although ``--option`` is not "auto"."""
     if limit is not None and asked != "auto":
         raise ValueError(
-            f"--max-{option} only works with --{option} auto. Set both, or leave out --max-{option}"
+            f"--max-{option} only works with --{option} auto. Set both, or leave out "
+            f"--max-{option}."
         )
 
 
@@ -568,5 +569,5 @@ def method_named(text: str, option: str = "--method") -> str:
     if text.lower() not in known:
         # K-means leaves no model to write, so a fit does not offer it.
         offered = METHOD_NAMES if option == "--methods" else METHOD_NAMES[:-1]
-        raise ValueError(f"{option} {text} is unknown. Choose from {', '.join(offered)}")
+        raise ValueError(f"{option} {text} is unknown. Choose from {', '.join(offered)}.")
     return known[text.lower()]

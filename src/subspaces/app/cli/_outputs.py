@@ -33,7 +33,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "
 def refuse_file(folder: Path) -> None:
     """Raise ValueError if the path ``folder`` exists and is a file."""
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file, not a folder. Choose another --out")
+        raise ValueError(f"{folder} is a file, not a folder. Choose another --out.")
 
 
 def refuse_inputs(written: Iterable[Path], read: Iterable[Path | None]) -> None:
@@ -41,7 +41,7 @@ def refuse_inputs(written: Iterable[Path], read: Iterable[Path | None]) -> None:
     for source, target in product(filter(None, read), written):
         if source.exists() and target.exists() and target.samefile(source):
             raise ValueError(
-                f"This would overwrite {target}, which is the input. Choose another --out"
+                f"This would overwrite {target}, which is the input. Choose another --out."
             )
 
 
@@ -61,7 +61,7 @@ def refuse_folder(
     if there and not force:
         raise ValueError(
             f"{folder} already has {', '.join(there)}. Choose another --out, or add --force "
-            "to overwrite"
+            "to overwrite."
         )
     return there
 
@@ -71,7 +71,7 @@ def _refuse_results_of_others(folder: Path, names: Sequence[str]) -> None:
     for command, files in KNOWN_BY.items():
         if not set(files) & set(names) and all((folder / name).exists() for name in files):
             raise ValueError(
-                f"{folder} has the results of subspaces {command}. Choose another --out"
+                f"{folder} has the results of subspaces {command}. Choose another --out."
             )
 
 
@@ -164,7 +164,7 @@ def refuse_to_overwrite(
     refuse_inputs([path], read)
     if path.exists() and not force:
         raise ValueError(
-            f"{path} already exists. Choose another --out, or add --force to overwrite it"
+            f"{path} already exists. Choose another --out, or add --force to overwrite it."
         )
 
 

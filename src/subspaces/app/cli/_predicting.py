@@ -29,7 +29,7 @@ def read_model(path: Path) -> Any:
         raise ValueError(f"{path}: {error.strerror or error}") from error
     if not hasattr(model, "predict"):
         raise ValueError(
-            f"{path} is a PCA, so it has no clusters. Give a model.npz from subspaces fit"
+            f"{path} is a PCA, so it has no clusters. Give a model.npz from subspaces fit."
         )
     return model
 

@@ -85,12 +85,12 @@ class Request:
         if self.search.normal_scores and self.n_clusters != "auto":
             raise ValueError(
                 "--normal-scores only works with --clusters auto. Set both, or leave out "
-                "--normal-scores"
+                "--normal-scores."
             )
 
     def _check_outliers(self) -> None:
         if self.outliers is None or not 0.0 < self.outliers < 1.0:
-            raise ValueError(f"--outliers {self.outliers:g} is not between 0 and 1. Set it to 0.1")
+            raise ValueError(f"--outliers {self.outliers:g} is not between 0 and 1. Set it to 0.1.")
         for option, asked in (
             (f"--preset {self.preset}", self.preset),
             ("--variables", self.n_variables is not None),
@@ -98,32 +98,33 @@ class Request:
         ):
             if asked:
                 raise ValueError(
-                    f"--outliers does not work with {option}. Leave out one of the two"
+                    f"--outliers does not work with {option}. Leave out one of the two."
                 )
 
     def _check_preset(self) -> None:
         if self.max_clusters == 1:
-            raise ValueError("--max-clusters 1 leaves nothing to compare. Set it to 2 or more")
+            raise ValueError("--max-clusters 1 leaves nothing to compare. Set it to 2 or more.")
         if self.n_clusters == "auto" and self.n_variables is not None:
             raise ValueError(
                 f"--variables does not work with --clusters auto and --preset {self.preset}. "
-                "Set a number of clusters, or leave out --variables"
+                "Set a number of clusters, or leave out --variables."
             )
         if self.n_clusters == "auto" and self.search.normal_scores:
             raise ValueError(
                 f"--normal-scores does not work with --preset {self.preset}, which chooses "
-                "the number of clusters by stability. Leave out --normal-scores"
+                "the number of clusters by stability. Leave out --normal-scores."
             )
         if self.n_components == "auto":
             raise ValueError(
                 f"--dims auto does not work with --preset {self.preset}. Set a number, or "
-                "leave out --dims"
+                "leave out --dims."
             )
 
     def _check_rival(self) -> None:
         if self.method == "KMeans":
             raise ValueError(
-                "KMeans only works in subspaces compare. For a model like it, set --affine --dims 0"
+                "KMeans only works in subspaces compare. For a model like it, set --affine --dims "
+                "0."
             )
         selects = self.method == "SparseKMeans" and isinstance(self.n_variables, int)
         for option, asked in (
@@ -137,5 +138,5 @@ class Request:
             if asked:
                 raise ValueError(
                     f"{option} does not work with --method {self.method}, only with PSC. "
-                    "Leave out one of the two"
+                    "Leave out one of the two."
                 )

@@ -219,7 +219,7 @@ def write_imputed(
     """
     kept = match_variables(table, preparation.variable_names)
     if not np.isnan(kept.data).any():
-        warn("the table has no missing values, so imputed.csv is a copy of it")
+        warn("The table has no missing values, so imputed.csv is a copy of it")
     values = filled_in_raw_units(kept.data, filled, preparation)
     named: dict[str, Any] = {"name" if labels == "sample" else "sample": kept.sample_names}
     if kept.classes is not None:

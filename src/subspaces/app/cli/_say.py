@@ -44,7 +44,7 @@ def _in_window(text: str, stream: TextIO) -> str:
 
 def warn(message: str) -> None:
     """Print a warning on stderr, after "Note: "."""
-    note(f"Note: {message}")
+    note(f"Note: {ended(message)}")
 
 
 def fitting_in(lines: Iterable[str], besides: Iterable[str]) -> list[str]:
@@ -69,8 +69,13 @@ def what_was_written(files: Sequence[str], folder: object, left: int = 99) -> st
 
 
 def say_error(text: str) -> None:
-    """Print what went wrong on stderr, after "Error: "."""
-    note(f"Error: {text}")
+    """Print what went wrong on stderr, after "Error: ", as whole sentences."""
+    note(f"Error: {ended(text)}")
+
+
+def ended(text: str) -> str:
+    """Return the text with a full stop, unless it has one, asks, or ends with a command."""
+    return text + "." * (not text.endswith((".", "?", "]'")))
 
 
 def matched_classes(agreement: Mapping[str, Any]) -> str:

@@ -93,7 +93,7 @@ def with_stability(
             measured = stability(estimator, table.data, random_state=seed, **limits)
     except ValueError as error:
         fact = "Stability was not measured, because fitting half of the samples failed: {why}."
-        failed = Verdict("unmeasured", fact, {"why": in_options(error).rstrip(".")})
+        failed = Verdict("failed", fact, {"why": in_options(error).rstrip(".")})
         return replace(trust, found={**trust.found, "stability": _entry(failed)})
     halvings, k_means = len(measured.per_resample), measured.k_means
     figures = {"stability": measured.stability, "halvings": halvings, "k_means": k_means}
@@ -112,7 +112,7 @@ def with_significance(
         entry = _entry(found.conclusion, settled, p_value=found.p_value, gain=found.gain, z=found.z)
     except ValueError as error:
         fact = "Significance was not tested: {why}."
-        entry = _entry(Verdict("unmeasured", fact, {"why": in_options(error).rstrip(".")}))
+        entry = _entry(Verdict("failed", fact, {"why": in_options(error).rstrip(".")}))
     return replace(trust, found={**trust.found, "significance": entry})
 
 

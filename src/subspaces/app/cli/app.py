@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say_error(_described(error))
         return 2 if _is_bad_input(error) else 1
     if code == 130:
-        say_error("interrupted. Earlier results are unchanged")
+        say_error("Interrupted. Earlier results are unchanged.")
     return code if isinstance(code, int) else 0
 
 
@@ -130,10 +130,10 @@ def _described(error: Exception) -> str:
         full = error.errno == errno.ENOSPC and error.filename is not None
         done = ". Earlier results are unchanged. Free some disk space and run again" if full else ""
         done = ". Check the path" if _is_bad_input(error) else done
-        return f"{error.filename or 'standard output'}: {error.strerror}{done}"
+        return f"{error.filename or 'Standard output'}: {error.strerror}{done}"
     if isinstance(error, MemoryError):
         return in_options(error) or (
-            "there is not enough memory. Set --top-variables, or use fewer samples"
+            "There is not enough memory. Set --top-variables, or use fewer samples"
         )
     if isinstance(error, (ImportError, TypeError, ValueError)):
         return in_options(error)

@@ -58,7 +58,7 @@ def compare(
     if dimensions == "auto":
         raise ValueError(
             "--dims auto only works with subspaces fit. Give one for all clusters (2), or one "
-            "for each (1,2,2)"
+            "for each (1,2,2)."
         )
     options.check_dims(dimensions, affine=bool(shape.affine))
     options.check_count(dimensions, clusters, "--dims")
@@ -105,7 +105,7 @@ def compare(
 def _methods(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise ValueError(f"--methods is empty. Choose from {', '.join(options.METHOD_NAMES)}")
+        raise ValueError(f"--methods is empty. Choose from {', '.join(options.METHOD_NAMES)}.")
     return [options.method_named(name, "--methods") for name in names]
 
 

@@ -315,7 +315,8 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
         last.append(_unplaced(summary["outliers"]["samples"]))
     answer, others = _chosen(chosen, len(summary["clusters"]))
     last += answer
-    last += [summary[name]["verdict"] for name in ("stability", "significance") if name in summary]
+    measured = [summary[name] for name in ("stability", "significance") if name in summary]
+    last += [entry["verdict"] for entry in measured if entry["code"] != "unmeasured"]
     doubts = said.shown
     names = ("means_or_directions", "assumed", "markers")
     verdicts = [summary[name]["verdict"] for name in names if name in summary]

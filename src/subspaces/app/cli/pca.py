@@ -90,10 +90,10 @@ def pca(
     n_components = options.one_or_auto(dims, "--dims")
     options.check_least(n_components, 0, "--dims")
     if not 0.0 < level < 1.0:
-        raise ValueError(f"--level {level:g} is out of range. Set a share such as 0.05")
+        raise ValueError(f"--level {level:g} is out of range. Set a share such as 0.05.")
     values.check(preset, {"--no-center": not center})
     if values.scale and not center:
-        raise ValueError("--scale and --no-center do not work together. Leave out one of them")
+        raise ValueError("--scale and --no-center do not work together. Leave out one of them.")
     _outputs.refuse_folder(out, FILES, force=force, read=(source.data, source.classes))
     from subspaces.app.cli import _fitting, _inputs, _pca
     from subspaces.app.cli._said import Said

@@ -45,7 +45,7 @@ def report(
     target = path.with_name("report.html") if out is None else out
     is_table = options.is_table(path)
     if is_table and (shown.metadata or shown.names):
-        raise ValueError("--metadata and --cluster-names only work with a model. Leave them out")
+        raise ValueError("--metadata and --cluster-names only work with a model. Leave them out.")
     read = [path, *(path.with_name(name) for name in BESIDE * (not is_table))]
     _outputs.refuse_to_overwrite(target, force=force, read=read)
     lacking = _of_table(path, target, title) if is_table else _of_model(path, target, title, shown)
@@ -79,7 +79,7 @@ def _of_model(model: Path, target: Path, title: str | None, shown: options.Shown
     names = shown.names_of(facts_of(fitted).n_clusters)
     kept = fitted.record_.sample_names
     if shown.metadata and kept is None:
-        raise ValueError(f"{model} does not store sample names. Leave out --metadata")
+        raise ValueError(f"{model} does not store sample names. Leave out --metadata.")
     metadata = read_metadata(shown.metadata, [] if kept is None else list(map(str, kept)))
     given = options.without_none(title=title, names=names, metadata=metadata)
     with _outputs.errors_named(target):

@@ -80,13 +80,13 @@ def select(
     if n_variables == "auto":
         raise ValueError(
             "--variables auto only works with subspaces fit --clusters auto. Give a number, "
-            "such as 50"
+            "such as 50."
         )
     decides_by = options.known_name(criterion, options.SCORES, "--criterion")
     if criterion == "stability" and not preset:
         raise ValueError(
             "--criterion stability only works with --preset expression or cells. Set one of "
-            "them, or another criterion"
+            "them, or another criterion."
         )
     request = Request(
         n_clusters="auto",

@@ -155,7 +155,7 @@ def write(
     """
     check_options(options, _options_of(render), "report")
     if isinstance(X, str | Path):
-        raise TypeError(f"X={str(X)!r} is a path, not a table. Call report(path={str(X)!r})")
+        raise TypeError(f"X={str(X)!r} is a path, not a table. Call report(path={str(X)!r}).")
     return write_page(render(model, X, **options), path)
 
 

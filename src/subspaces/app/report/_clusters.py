@@ -134,8 +134,8 @@ def _chance(draft: Draft, apart: Contrast, beyond: Indices) -> str:
     tested = " Larger differences must also pass the split-half test (see Markers)." * split
     explained = " The pale bars can be due to chance."
     if split and len(apart.beyond_chance) and not len(beyond):
-        tested = " Larger differences do not pass the split-half test (see Markers)."
-        explained = " The pale bars can also come from splitting a single group."
+        tested = " No larger difference passes the split-half test (see Markers)."
+        explained = " Splitting a single group in two can also make the pale bars."
     pale = len(beyond) < min(len(apart.order), _figures.STRONGEST)
     return (
         f"{many} beyond chance. Chance can cause differences of up to {apart.by_chance:.2g} SD "

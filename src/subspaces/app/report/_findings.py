@@ -304,7 +304,7 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
     if shape != fitted:
         raise ValueError(
             f"X has shape {shape}, but the model was fitted to a table of shape {fitted}. "
-            "Pass that table, or leave out X"
+            "Pass that table, or leave out X."
         )
     recorded = model.record_.coordinates
     if recorded is None or samples.coordinates is None:
@@ -317,7 +317,7 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
         if len(wrong):
             raise ValueError(
                 f"X is not the table the model was fitted to: row {wrong[0]} differs. Pass "
-                "that table in the same order, or leave out X"
+                "that table in the same order, or leave out X."
             )
     return samples
 
@@ -333,6 +333,6 @@ def one_each(given: Any, count: int, parameter: str, thing: str = "sample") -> l
     if len(names) != count:
         things = "variables" if parameter == "variable_names" else f"{thing}s"
         raise ValueError(
-            f"{parameter} has {len(names)} entries for {count} {things}. Pass one for each"
+            f"{parameter} has {len(names)} entries for {count} {things}. Pass one for each."
         )
     return names

@@ -138,7 +138,7 @@ def report(
         raise ImportError(f"report() needs pandas. {install('cli')}") from error
     target = Path(path)
     if target.exists() and not as_flag(overwrite, "overwrite"):
-        raise FileExistsError(f"{target} already exists. Set overwrite=True to replace it")
+        raise FileExistsError(f"{target} already exists. Set overwrite=True to replace it.")
     if isinstance(table, str | Path):
         title = Path(table).name if title is None else title
         table = read_frame(table)

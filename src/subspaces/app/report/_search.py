@@ -20,12 +20,12 @@ from subspaces.selection import Selection
 # What each stop reason means.
 STOPS = {
     "converged": "The best start converged: no label changed any more.",
-    "cycle": "The labels of the best start kept changing in a circle, so we kept the best ones.",
+    "cycle": "The labels of the best start went back and forth, so we kept the best ones.",
     "restless": "The best start ended with at most 1 % of the labels still changing.",
     "overshot": "The best start got worse at the end, so we kept its best earlier labels.",
     "refined": "A mixture model refined the labels of the best start.",
     "max_iter": "The best start was stopped before it converged.",
-    "infeasible": "Every start lost a cluster.",
+    "infeasible": "Every start ended with an empty cluster.",
     "local minimum": "The best start converged: moving any single sample makes it worse.",
 }
 # Stop reasons of starts that were not taken to the end.

@@ -81,14 +81,19 @@ def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
     if wanted.samples_in_columns:
         return remedy
     counts = [len(set(column)) for column in cells]
-    if sheet.samples.names[0] == "sample1" and max(counts) == len(sheet.cells):
-        name = literal(repr(names[counts.index(max(counts))]))
+    unique = [
+        name
+        for name, count, kind in zip(names, counts, kinds, strict=True)
+        if count == len(sheet.cells) and not kind
+    ]
+    if sheet.samples.names[0] == "sample1" and unique:
+        name = literal(repr(unique[0]))
         remedy += f", or <sample_names={name}> if that column has the sample names"
     # One with a name as classes have, or the one that repeats itself most, may hold the classes.
     several = [
         (name.lower() not in CLASSES, count, place, name)
         for place, (name, count) in enumerate(zip(names, counts, strict=True))
-        if 1 < count <= len(sheet.cells) / 2
+        if 1 < count <= len(cells[place]) / 2 and len(cells[place]) > len(sheet.cells) / 2
     ]
     if not several or wanted.labels is not None:
         return remedy

@@ -56,13 +56,13 @@ def from_arrays(
     """Return the table of the array X, with the classes in the array ``labels`` if it is there."""
     if "X" not in arrays:
         raise ValueError(
-            f"{path} has no array 'X'{offered('X', arrays)}. Save the table under the name X"
+            f"{path} has no array 'X'{offered('X', arrays)}. Save the table under the name X."
         )
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
             f"{path}: 'X' is of type {X.dtype} and shape {X.shape}. Save a table of numbers "
-            "(samples x variables)"
+            "(samples x variables)."
         )
     for name in (wanted.labels, wanted.sample_names):
         if name is not None and name not in arrays:
@@ -79,7 +79,7 @@ def from_arrays(
         if arrays[name].shape != (count,):
             raise ValueError(
                 f"{path}: {name!r} has shape {arrays[name].shape}, but 'X' needs ({count},). "
-                "Save one name for each"
+                "Save one name for each."
             )
         return as_texts(arrays[name])
 

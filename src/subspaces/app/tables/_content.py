@@ -32,7 +32,7 @@ BEYOND_ASCII = re.compile(r"[^\s,;\"]*[^\x00-\x7f][^\s,;\"]*")
 def content_of(path: Path, room: int = 1) -> bytes:
     """Return the bytes of a file; raise ValueError if memory lacks ``room`` times its size."""
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a file. Check the path")
+        raise ValueError(f"{path} is not a file. Check the path.")
     check_room(path, path.stat().st_size * room)
     return path.read_bytes()
 
@@ -41,7 +41,7 @@ def check_room(path: Path, n_bytes: int) -> None:
     """Raise ValueError, about ``path``, if ``n_bytes`` exceed the free memory."""
     too_large = no_room(n_bytes)
     if too_large:
-        raise ValueError(f"{path} {too_large}. Save a table with fewer rows or columns")
+        raise ValueError(f"{path} {too_large}. Save a table with fewer rows or columns.")
 
 
 @contextmanager
@@ -75,23 +75,23 @@ def text_of(path: Path) -> tuple[str, tuple[Message, ...]]:
     """Return the text of a file, unpacked if it ends in .gz, and notes on a guessed encoding."""
     content = _unpacked(path) if path.suffix.lower() == ".gz" else content_of(path, TEXT_ROOM)
     if not content.strip():
-        raise ValueError(f"{path} is empty. Check the file")
+        raise ValueError(f"{path} is empty. Check the file.")
     encoding = next((name for name in MARKS if content.startswith(MARKS[name])), "utf-8-sig")
     if encoding == "utf-8-sig" and b"\0" in content:
         halves = (content[::2], content[1::2])
         wide = any(3 * half.count(b"\0") > 2 * len(half) for half in halves)
         what = "is UTF-16 without a byte order mark" if wide else "is not a text file"
-        raise ValueError(f"{path} {what}. {SAVE}")
+        raise ValueError(f"{path} {what}. {SAVE}.")
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
         if encoding == "utf-8-sig":
             return _latin(path, content)
         raise ValueError(
-            f"{path} looks like {encoding.upper()}, but is damaged or cut short. {SAVE}"
+            f"{path} looks like {encoding.upper()}, but is damaged or incomplete. {SAVE}."
         ) from None
     if "\0" in text:
-        raise ValueError(f"{path} is not a text file. {SAVE}")
+        raise ValueError(f"{path} is not a text file. {SAVE}.")
     return text, ()
 
 
@@ -103,12 +103,12 @@ def _unpacked(path: Path) -> bytes:
             content = packed.read(most + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise ValueError(
-            f"{path} is not a complete gzip file ({error}). Download or compress it again"
+            f"{path} is not a complete gzip file ({error}). Download or compress it again."
         ) from None
     if len(content) > most:
         raise ValueError(
             f"{path} unpacks to more than {in_words(most)}, too much for the free memory. "
-            "Save a table with fewer rows or columns"
+            "Save a table with fewer rows or columns."
         )
     return content
 
@@ -121,11 +121,11 @@ def _latin(path: Path, content: bytes) -> tuple[str, tuple[Message, ...]]:
         line = content[: error.start].count(b"\n") + 1
         raise ValueError(
             f"{path}, line {line}: byte 0x{content[error.start]:02x} is neither UTF-8 nor Latin-1. "
-            f"{SAVE}"
+            f"{SAVE}."
         ) from None
     found = BEYOND_ASCII.search(text)
     if CONTROL.search(text) or found is None:
-        raise ValueError(f"{path} is not a text file. {SAVE}")
+        raise ValueError(f"{path} is not a text file. {SAVE}.")
     guessed = noted(
         "latin1",
         "The file is not UTF-8, so it was read as Latin-1, with text such as {name!r}.",

@@ -27,7 +27,7 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
     ):
         if said != found:
             begin = f"{path}, line 2 says {said} {what}, but there are {found}"
-            raise ValueError(f"{begin}. Is the file cut short?")
+            raise ValueError(f"{begin}. Check that the file is complete.")
     classes = {row[0]: row[first:] for row in cells[1 : 1 + n_extra]}
     labels, body = wanted.labels, cells[1 + n_extra :]
     for name in (labels, wanted.sample_names):
@@ -51,17 +51,17 @@ def _parts(path: Path) -> tuple[tuple[int, ...], Grid]:
     if version not in SIZES:
         raise ValueError(
             f"{path}, line 1: {version[:20]!r} is not a known version of GCT. It must be #1.2 "
-            "or #1.3"
+            "or #1.3."
         )
     counts, _, rest = rest.partition("\n")
     sizes = tuple(size for word in counts.split() if (size := as_whole(word)) is not None)
     if len(sizes) != SIZES[version] or len(sizes) != len(counts.split()):
         raise ValueError(
             f"{path}, line 2: {counts.strip()[:40]!r} is not the size of a table. Write "
-            f"{SIZES[version]} whole numbers"
+            f"{SIZES[version]} whole numbers."
         )
     if not rest.strip():
-        raise ValueError(f"{path} has no table after line 2. Is the file cut short?")
+        raise ValueError(f"{path} ends before the table. Check that the file is complete.")
     return sizes, as_grid(path, rest, "\t", first_line=3)
 
 
@@ -76,7 +76,7 @@ def read_cls(path: Path) -> tuple[str, ...]:
     if len(lines) != 3 or lines[1][0] == "#numeric":
         raise ValueError(
             f"{path} is not a CLS file. It must have three lines: the sizes, the class names "
-            "after #, and the class of each sample"
+            "after #, and the class of each sample."
         )
     sizes, heading, marks = lines
     names = [name for name in [heading[0].lstrip("#"), *heading[1:]] if name]
@@ -84,14 +84,14 @@ def read_cls(path: Path) -> tuple[str, ...]:
     if n_samples is None or n_classes is None:
         raise ValueError(
             f"{path}, line 1: {' '.join(sizes)!r} does not give the numbers of samples and "
-            "classes. For 38 samples in 3 classes, write 38 3 1"
+            "classes. For 38 samples in 3 classes, write 38 3 1."
         )
     used = list(dict.fromkeys(marks))
     if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:
         raise ValueError(
             f"{path}, line 1 says {n_samples} samples and {n_classes} classes, but there are "
             f"{len(marks)} samples, {len(used)} classes and {len(names)} names. Correct the "
-            "line"
+            "line."
         )
     if set(used) <= set(names):
         return tuple(marks)

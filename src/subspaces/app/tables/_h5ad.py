@@ -61,7 +61,7 @@ def _read_apart(path: Path, target: Path, columns: list[str]) -> None:
         if done.returncode == 1 and said:
             raise ValueError(said[-1])
         reason = f"reading it failed (exit code {done.returncode})"
-    raise ValueError(f"{path} cannot be read as H5AD: {reason}. Is the file complete?")
+    raise ValueError(f"{path} cannot be read as H5AD: {reason}. Check that the file is complete.")
 
 
 def main(path: str, target: str, *columns: str) -> None:
@@ -84,7 +84,7 @@ def _arrays(path: Path, columns: Sequence[str]) -> dict[str, Any]:
     check_room(path, 2 * 8 * int(np.prod(np.asarray(shape, dtype=float))))
     read = anndata.read_h5ad(path)
     if read.X is None:
-        raise ValueError(f"{path} has no X. Save it with the counts or expression values in X")
+        raise ValueError(f"{path} has no X. Save it with the counts or expression values in X.")
     for name in columns:
         if name not in read.obs:
             raise ValueError(f"{path} has no obs column {name!r}{offered(name, read.obs)}")

@@ -172,12 +172,13 @@ def _identifiers(table: Table) -> Iterator[DataWarning]:
         is_key = (values == np.rint(values)).all() and len(np.unique(values)) == n
         if is_key and (n >= FEWEST_KEYS or (n >= 5 and (np.diff(values) == 1).all())):
             names.append(name)
+    them = "it" if len(names) == 1 else "them"
     if names and p > 1:
         yield DataWarning(
             "identifiers",
             "{n:#variable looks|variables look} like sample numbers: {names}.",
-            Advice("add <ignore={names!r}> to leave them out", "ignore"),
-            Advice("set <sample_names={names[0]!r}> if they name the samples", "sample_names"),
+            Advice(f"add <ignore={{names!r}}> to leave {them} out", "ignore"),
+            Advice("set <sample_names={names[0]!r}> to use it as names", "sample_names"),
             n=len(names),
             names=names,
         )

@@ -94,7 +94,7 @@ def _check(path: Path, sheet: Sheet, data: Array) -> None:
     """Raise ValueError if the table is empty, or its names, classes or numbers are no good."""
     if 0 in data.shape:
         missing = "samples" if len(data) == 0 else "variables"
-        raise ValueError(f"{path} has no {missing}. Check that the table is complete")
+        raise ValueError(f"{path} has no {missing}. Check that the file is complete.")
     _check_names(path, sheet.samples, "sample")
     _check_names(path, sheet.variables, "variable")
     _check_classes(path, sheet)
@@ -103,7 +103,7 @@ def _check(path: Path, sheet: Sheet, data: Array) -> None:
         more = f" (and {len(infinite) - 1} more)" if len(infinite) > 1 else ""
         raise ValueError(
             f"{path}, {sheet.place(*infinite[0])}: the value is infinite{more}. Correct it, "
-            "or leave the cell empty if the value is missing"
+            "or leave the cell empty if the value is missing."
         )
 
 
@@ -111,11 +111,11 @@ def _check_names(path: Path, side: Side, what: str) -> None:
     first: dict[str, int] = {}
     for i, name in enumerate(side.names):
         if name == "":
-            raise ValueError(f"{path}, {side.place(i)}: the {what} has no name. Give it one")
+            raise ValueError(f"{path}, {side.place(i)}: the {what} has no name. Give it one.")
         if first.setdefault(name, i) != i:
             raise ValueError(
                 f"{path}, {side.place(i)}: the {what} name {name!r} is also at "
-                f"{side.place(first[name])}. Rename or remove one of them"
+                f"{side.place(first[name])}. Rename or remove one of them."
             )
 
 

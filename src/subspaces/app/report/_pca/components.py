@@ -25,18 +25,18 @@ BARS = "Each bar shows how strong a direction is. Noise alone stays below the do
 HOW = {
     "equal": f"{BARS}Bars above the line are components.",
     "unequal": (
-        f"{BARS}Bars above the line are components. This allows for variables with different "
-        "amounts of noise."
+        f"{BARS}Bars above the line are components. The line allows for some variables being "
+        "noisier than others."
     ),
     "unequal_samples": (
         f"{BARS}Bars above the line are components. Some samples are noisier than others, so we "
         "first divided each sample by its own noise."
     ),
     "heavy": (
-        f"{BARS}A few values are extreme, and one sample can lift a bar by itself. So a "
-        "component must stay above the dotted line without the sample it depends on most."
+        f"{BARS}A few values are extreme, and one sample can lift a bar by itself. So we only "
+        "count components that stay above the line without the sample they depend on most."
     ),
-    "correlated": "The dotted line assumes uncorrelated noise, so it means little here.",
+    "correlated": "The variables are correlated, so bars above the dotted line can also be noise.",
     "none": "The table has no noise: a few components describe every sample exactly.",
     "unknown": "The table is too small to compare a component with noise.",
 }
