@@ -28,7 +28,7 @@ from sklearn.cluster import KMeans
 
 from subspaces._types import Array, Counts, Labels, StopReason
 from subspaces.core.partition import Partition
-from subspaces.starts.spectral import k_means_labels
+from subspaces.starts.spectral import k_means_labels, settled
 
 # From the between-cluster sums of squares (p,) to the weights (p,).
 Rule = Callable[[Array], Array]
@@ -197,7 +197,7 @@ def _weighted_k_means(X: Array, weights: Array, labels: Labels) -> Labels:
     used = weights > 0
     scaled = X[:, used] * np.sqrt(weights[used])
     _, centres = cluster_means(scaled, labels)
-    return k_means_labels(scaled, KMeans(len(centres), init=centres, n_init=1, tol=0.0))
+    return settled(scaled, centres[None], 0.0)
 
 
 def _scaled(between: Array) -> Array:

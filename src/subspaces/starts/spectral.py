@@ -75,11 +75,20 @@ def k_means(rows: Array, n_clusters: int, random: np.random.Generator) -> Labels
     """Return the labels (n,) of the best of some runs of K-means, which go on side by side.
 
     For some thousand rows this takes a fraction of scikit-learn's time, most of which goes to
-    checks. A row as near to two centres moves both. A cluster without rows keeps its centre.
+    checks.
     """
     rows = rows - rows.mean(axis=0)
     centres = spread_centres(rows, n_clusters, random, KMEANS_STARTS)
-    still, moving = SETTLED * rows.var(axis=0).mean(), np.arange(KMEANS_STARTS)
+    return settled(rows, centres, SETTLED * float(rows.var(axis=0).mean()))
+
+
+def settled(rows: Array, centres: Array, still: float) -> Labels:
+    """Return the labels (n,) of the best end of Lloyd's steps from centres (s, K, q).
+
+    Steps end once the squared moves of the centres sum to at most ``still``. A row as near to two
+    centres moves both. A cluster without rows keeps its centre.
+    """
+    centres, moving = centres.copy(), np.arange(len(centres))
     for _ in range(MOST_STEPS):
         held = centres[moving]
         distances = _offset_distances(rows, held)
