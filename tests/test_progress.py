@@ -6,6 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from subspaces import PSC, KSubspaces, progress
+from subspaces.app.cli import _say
 from subspaces.datasets import make_subspaces
 from subspaces.selection import select_n_clusters
 from tests.warned import refuses
@@ -147,3 +148,17 @@ def test_the_progress_bar_of_scikit_learn(capsys):
 
     labels = PSC(2, n_components=2, random_state=0).set_callbacks(ProgressBar()).fit(X).labels_
     assert np.unique(labels).tolist() == [0, 1]
+
+
+def test_the_bar_of_a_command_counts_halvings_not_the_fits_within(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    seen = []
+    monkeypatch.setattr(
+        "rich.progress.Progress.update", lambda self, task, **fields: seen.append(fields)
+    )
+    with _say.working("Clustering halves"):
+        progress.tell(progress.Step("halving", 3, 10, "split 4"))
+        for inner in ("candidate", "start", "sweep"):
+            progress.tell(progress.Step(inner, 1, 2, ""))
+    assert seen == [{"at": "split 3 of 10"}, {"completed": 3, "total": 10}]

@@ -20,8 +20,8 @@ MOST_ROWS, MOST_WARNINGS = 12, 3
 MOST_LINES, LINES_TO_READ = 12, 2
 # Between columns of a table, and in place of what is cut.
 GAP, DOTS = 2, "..."
-# Stages of work that is made of many fits.
-OUTER = {"candidate", "halving"}
+# Stages of work that is made of many fits, the outermost first.
+OUTER = ("halving", "candidate")
 
 
 def say(text: str = "") -> None:
@@ -227,11 +227,12 @@ def working(text: str, total: int | None = None) -> Iterator[Any]:
             begun.append(str(name))
 
         def follow(step: progress.Step) -> None:
-            bar.update(task, at=step.words)
             leading.add(step.stage)
             # Where work is made of many fits the bar counts these, not the starts within each.
-            leads = step.stage in OUTER or not leading & OUTER
-            if total is None and leads and step.stage != "sweep":
+            outermost = next((stage for stage in OUTER if stage in leading), step.stage)
+            if step.stage == outermost or outermost != "halving":
+                bar.update(task, at=step.words)
+            if total is None and step.stage == outermost != "sweep":
                 bar.update(task, completed=step.done, total=step.total)
 
         with progress.listen(follow):
