@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from subspaces.app.tables import _h5ad, read_cls, read_table, seem_swapped
 from subspaces.datasets import read_expression
-from subspaces.messages import DataWarning
+from subspaces.messages import DataWarning, ParameterError
 from subspaces.named_table import Table, missing_values
 from tests.warned import refuses, warns
 
@@ -313,9 +313,11 @@ def test_gct_and_cls(file):
     ],
 )
 def test_a_gct_file_is_checked(file, content, message):
-    with pytest.raises(ValueError, match=r"data\.gct") as caught:
+    with pytest.raises(ParameterError) as caught:
         read_table(file(content, "data.gct"))
+    assert "data.gct" in str(caught.value)
     assert message in str(caught.value)
+    assert caught.value.parameter == "path"
 
 
 @pytest.mark.parametrize(

@@ -251,6 +251,11 @@ class ParameterTypeError(ParameterError, TypeError):
     """A parameter is of the wrong type."""
 
 
+def refused(parameter: str, text: str) -> ParameterError:
+    """Return a finished text as the error of a parameter, such as the path of a table."""
+    return ParameterError(parameter, literal(text))
+
+
 def message_of(raised: Exception) -> Message:
     """Return a warning or an error as a value, those of other libraries as a note."""
     return raised.message if isinstance(raised, _Spoken) else note(str(raised))

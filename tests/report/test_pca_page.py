@@ -301,7 +301,7 @@ def test_correlated_noise_is_no_test():
     assert found.components.noise == "correlated"
     page = page_of_pca(found)
     words = section(page, "components")
-    assert "means little here" in words
+    assert "can also be noise" in words
     assert "noise</td>" not in words
     assert "alone" not in sections_of(page)
     assert words_of(page).count("values that we left out") == 1

@@ -41,8 +41,8 @@ def per_cluster(
     given = getattr(asked, name)
     given = [given] * n_clusters if np.ndim(given) == 0 else list(given)
     if len(given) != n_clusters:
-        fact = f"<{name}> has {len(given)} entries for <n_clusters={n_clusters}>."
-        raise ParameterError(name, fact, ONE_EACH, value=given)
+        fact = f"<{name}> has {{n:#entry|entries}} for <n_clusters={n_clusters}>."
+        raise ParameterError(name, fact, ONE_EACH, value=given, n=len(given))
     why = " for {p:#variable}"
     return tuple(as_count(value, name, low=low, high=high, why=why, p=high) for value in given)
 

@@ -138,7 +138,8 @@ def _check_kind(X: Data, name: str) -> None:
     if X is None or isinstance(X, str | bytes):
         raise ParameterTypeError(
             name,
-            f"<{name}={{value!r}}> is not a table. Pass an array of samples x variables.",
+            f"<{name}={{value!r}}> is not a table. Pass an array or a data frame of samples x "
+            "variables.",
             value=X,
         )
     if is_anndata(X):

@@ -202,7 +202,7 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
     if found.noise == "none":
         return COPIED if found.count else ""
     if found.noise == "correlated":
-        best = " Values that we leave out are predicted best with {predictive:#component}."
+        best = " Predictions of values that we left out are best with {predictive:#component}."
         return best * bool(predictive)
     if found.noise == "heavy":
         return (

@@ -13,7 +13,7 @@ from subspaces.data.validation import row_names
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import nearest_clusters
 from subspaces.facts import Facts, Samples, facts_of, samples_of
-from subspaces.messages import ParameterError, percent
+from subspaces.messages import ParameterError, percent, refused
 from subspaces.named_table import MissingValues, missing_values
 from subspaces.plots._picture import Column, columns, leading_axes, uncertain
 from subspaces.subspace import Subspace
@@ -302,9 +302,10 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
     model, samples = facts.model, samples_of(facts.model, X)
     shape, fitted = samples.rows.shape, (len(model.labels_), facts.n_variables)
     if shape != fitted:
-        raise ValueError(
+        raise refused(
+            "X",
             f"X has shape {shape}, but the model was fitted to a table of shape {fitted}. "
-            "Pass that table, or leave out X."
+            "Pass that table, or leave out X.",
         )
     recorded = model.record_.coordinates
     if recorded is None or samples.coordinates is None:
@@ -315,9 +316,10 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
         tolerance = 1e-6 * np.nan_to_num(np.abs(recorded[members])).max(initial=0.0)
         wrong = members[(away[members] > tolerance).any(axis=1)]
         if len(wrong):
-            raise ValueError(
+            raise refused(
+                "X",
                 f"X is not the table the model was fitted to: row {wrong[0]} differs. Pass "
-                "that table in the same order, or leave out X."
+                "that table in the same order, or leave out X.",
             )
     return samples
 
@@ -332,7 +334,8 @@ def one_each(given: Any, count: int, parameter: str, thing: str = "sample") -> l
     names = [as_text(name) for name in given]
     if len(names) != count:
         things = "variables" if parameter == "variable_names" else f"{thing}s"
-        raise ValueError(
-            f"{parameter} has {len(names)} entries for {count} {things}. Pass one for each."
+        raise refused(
+            parameter,
+            f"{parameter} has {len(names)} entries for {count} {things}. Pass one for each.",
         )
     return names

@@ -22,6 +22,7 @@ from subspaces.app.tables._h5ad import read_h5ad
 from subspaces.app.tables._hints import doubts, hold_counts, seem_swapped
 from subspaces.app.tables._sheet import Wanted
 from subspaces.app.tables._text import as_grid, header_of, read_text
+from subspaces.messages import refused
 from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice
 
@@ -115,8 +116,8 @@ def read_table(
     asked += [("ignore", name) for name in wanted.ignore]
     for (option, name), (other, same) in combinations(asked, 2):
         if name is not None and name == same:
-            raise ValueError(
-                f"{path}: you gave {name!r} to both {option} and {other}. Keep one of them."
+            raise refused(
+                "path", f"{path}: you gave {name!r} to both {option} and {other}. Keep one of them."
             )
     return READERS[_suffix_of(path)](path, wanted)
 
@@ -149,8 +150,9 @@ def _suffix_of(path: Path) -> str:
     *_, inner, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
     suffix = inner if last == ".gz" and inner in COMPRESSED else last
     if suffix not in READERS:
-        raise ValueError(
+        raise refused(
+            "path",
             f"{path}: {f'{suffix} files' if suffix else 'files without an ending'} are not "
-            f"supported. Save the table in one of these formats: {', '.join(READERS)}."
+            f"supported. Save the table in one of these formats: {', '.join(READERS)}.",
         )
     return suffix

@@ -25,7 +25,7 @@ from subspaces.app.tables._sheet import (
 from subspaces.app.tables._table import to_table
 from subspaces.app.tables._text import Grid, from_grid, tidied
 from subspaces.app.tables._units import as_numbers
-from subspaces.messages import Advice, Message, noted
+from subspaces.messages import Advice, Message, noted, refused
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
 
@@ -55,18 +55,20 @@ def from_arrays(
 ) -> Table:
     """Return the table of the array X, with the classes in the array ``labels`` if it is there."""
     if "X" not in arrays:
-        raise ValueError(
-            f"{path} has no array 'X'{offered('X', arrays)}. Save the table under the name X."
+        raise refused(
+            "path",
+            f"{path} has no array 'X'{offered('X', arrays)}. Save the table under the name X.",
         )
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise ValueError(
+        raise refused(
+            "path",
             f"{path}: 'X' is of type {X.dtype} and shape {X.shape}. Save a table of numbers "
-            "(samples x variables)."
+            "(samples x variables).",
         )
     for name in (wanted.labels, wanted.sample_names):
         if name is not None and name not in arrays:
-            raise ValueError(f"{path} has no array {name!r}{offered(name, arrays)}")
+            raise refused("path", f"{path} has no array {name!r}{offered(name, arrays)}")
     with np.errstate(all="ignore"):  # a signalling nan becomes a nan, and is found as one
         data = X.astype(np.float64, copy=False)
     data = data.T if wanted.samples_in_columns else data
@@ -77,9 +79,10 @@ def from_arrays(
         if name is None:
             return None
         if arrays[name].shape != (count,):
-            raise ValueError(
+            raise refused(
+                "path",
                 f"{path}: {name!r} has shape {arrays[name].shape}, but 'X' needs ({count},). "
-                "Save one name for each."
+                "Save one name for each.",
             )
         return as_texts(arrays[name])
 

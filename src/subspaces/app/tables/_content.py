@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from subspaces.messages import Advice, Message, noted
+from subspaces.messages import Advice, Message, noted, refused
 from subspaces.runtime.memory import available, in_words, no_room
 from subspaces.runtime.threads import changed_filters
 
@@ -32,7 +32,7 @@ BEYOND_ASCII = re.compile(r"[^\s,;\"]*[^\x00-\x7f][^\s,;\"]*")
 def content_of(path: Path, room: int = 1) -> bytes:
     """Return the bytes of a file; raise ValueError if memory lacks ``room`` times its size."""
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a file. Check the path.")
+        raise refused("path", f"{path} is not a file. Check the path.")
     check_room(path, path.stat().st_size * room)
     return path.read_bytes()
 
@@ -41,7 +41,7 @@ def check_room(path: Path, n_bytes: int) -> None:
     """Raise ValueError, about ``path``, if ``n_bytes`` exceed the free memory."""
     too_large = no_room(n_bytes)
     if too_large:
-        raise ValueError(f"{path} {too_large}. Save a table with fewer rows or columns.")
+        raise refused("path", f"{path} {too_large}. Save a table with fewer rows or columns.")
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def expecting(path: Path, kind: str, advice: str = "") -> Iterator[None]:
             yield
     except Exception as error:
         reason = (str(error) or type(error).__name__).strip().splitlines()[0]
-        raise ValueError(f"{path} is not {kind} ({reason}){advice}") from None
+        raise refused("path", f"{path} is not {kind} ({reason}){advice}") from None
 
 
 def zip_content(path: Path, kind: str, room: int, advice: str = "") -> io.BytesIO:
@@ -75,23 +75,23 @@ def text_of(path: Path) -> tuple[str, tuple[Message, ...]]:
     """Return the text of a file, unpacked if it ends in .gz, and notes on a guessed encoding."""
     content = _unpacked(path) if path.suffix.lower() == ".gz" else content_of(path, TEXT_ROOM)
     if not content.strip():
-        raise ValueError(f"{path} is empty. Check the file.")
+        raise refused("path", f"{path} is empty. Check the file.")
     encoding = next((name for name in MARKS if content.startswith(MARKS[name])), "utf-8-sig")
     if encoding == "utf-8-sig" and b"\0" in content:
         halves = (content[::2], content[1::2])
         wide = any(3 * half.count(b"\0") > 2 * len(half) for half in halves)
         what = "is UTF-16 without a byte order mark" if wide else "is not a text file"
-        raise ValueError(f"{path} {what}. {SAVE}.")
+        raise refused("path", f"{path} {what}. {SAVE}.")
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
         if encoding == "utf-8-sig":
             return _latin(path, content)
-        raise ValueError(
-            f"{path} looks like {encoding.upper()}, but is damaged or incomplete. {SAVE}."
+        raise refused(
+            "path", f"{path} looks like {encoding.upper()}, but is damaged or incomplete. {SAVE}."
         ) from None
     if "\0" in text:
-        raise ValueError(f"{path} is not a text file. {SAVE}.")
+        raise refused("path", f"{path} is not a text file. {SAVE}.")
     return text, ()
 
 
@@ -102,13 +102,14 @@ def _unpacked(path: Path) -> bytes:
         with gzip.open(io.BytesIO(content_of(path))) as packed:
             content = packed.read(most + 1)
     except (EOFError, OSError, zlib.error) as error:
-        raise ValueError(
-            f"{path} is not a complete gzip file ({error}). Download or compress it again."
+        raise refused(
+            "path", f"{path} is not a complete gzip file ({error}). Download or compress it again."
         ) from None
     if len(content) > most:
-        raise ValueError(
+        raise refused(
+            "path",
             f"{path} unpacks to more than {in_words(most)}, too much for the free memory. "
-            "Save a table with fewer rows or columns."
+            "Save a table with fewer rows or columns.",
         )
     return content
 
@@ -119,13 +120,14 @@ def _latin(path: Path, content: bytes) -> tuple[str, tuple[Message, ...]]:
         text = content.decode("cp1252")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise ValueError(
+        raise refused(
+            "path",
             f"{path}, line {line}: byte 0x{content[error.start]:02x} is neither UTF-8 nor Latin-1. "
-            f"{SAVE}."
+            f"{SAVE}.",
         ) from None
     found = BEYOND_ASCII.search(text)
     if CONTROL.search(text) or found is None:
-        raise ValueError(f"{path} is not a text file. {SAVE}.")
+        raise refused("path", f"{path} is not a text file. {SAVE}.")
     guessed = noted(
         "latin1",
         "The file is not UTF-8, so it was read as Latin-1, with text such as {name!r}.",

@@ -19,6 +19,7 @@ import numpy as np
 from subspaces.app.tables._binary import from_arrays
 from subspaces.app.tables._content import check_room
 from subspaces.app.tables._sheet import CLASSES, Wanted, as_texts, offered
+from subspaces.messages import refused
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
 
@@ -59,9 +60,11 @@ def _read_apart(path: Path, target: Path, columns: list[str]) -> None:
             return
         said = done.stderr.strip().splitlines()
         if done.returncode == 1 and said:
-            raise ValueError(said[-1])
+            raise refused("path", said[-1])
         reason = f"reading it failed (exit code {done.returncode})"
-    raise ValueError(f"{path} cannot be read as H5AD: {reason}. Check that the file is complete.")
+    raise refused(
+        "path", f"{path} cannot be read as H5AD: {reason}. Check that the file is complete."
+    )
 
 
 def main(path: str, target: str, *columns: str) -> None:
@@ -84,10 +87,12 @@ def _arrays(path: Path, columns: Sequence[str]) -> dict[str, Any]:
     check_room(path, 2 * 8 * int(np.prod(np.asarray(shape, dtype=float))))
     read = anndata.read_h5ad(path)
     if read.X is None:
-        raise ValueError(f"{path} has no X. Save it with the counts or expression values in X.")
+        raise refused(
+            "path", f"{path} has no X. Save it with the counts or expression values in X."
+        )
     for name in columns:
         if name not in read.obs:
-            raise ValueError(f"{path} has no obs column {name!r}{offered(name, read.obs)}")
+            raise refused("path", f"{path} has no obs column {name!r}{offered(name, read.obs)}")
     known = [name for name in read.obs if str(name).lower() in CLASSES]
     texts = {str(name): read.obs[name] for name in (*known, *columns)}
     texts |= {"sample_names": read.obs_names, "variable_names": read.var_names}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces._types import Array, Counts, Mask
-from subspaces.messages import ParameterError, use
+from subspaces.messages import ParameterError, refused, use
 
 Texts = NDArray[np.object_]
 
@@ -149,7 +149,7 @@ def _taken(path: Path, sheet: Sheet, name: str) -> tuple[Sheet, Texts]:
             fact = "{path}: {name!r} is a {other}, so the samples seem to be in the {side}s."
             facts = {"path": path, "name": name, "side": side, "other": other}
             raise ParameterError("samples", fact, use("samples", f"{side}s"), **facts)
-        raise ValueError(f"{path} has no {side} {name!r}{offered(name, names)}")
+        raise refused("path", f"{path} has no {side} {name!r}{offered(name, names)}")
     place = names.index(name)
     rest = sheet.kept(np.full(len(sheet.cells), True), np.arange(len(names)) != place)
     return rest, as_texts(sheet.cells[:, place])

@@ -15,7 +15,7 @@ from subspaces.app.tables._content import text_of
 from subspaces.app.tables._sheet import Sheet, Texts, Wanted, named, unmarked, with_annotation
 from subspaces.app.tables._table import to_table
 from subspaces.app.tables._units import as_numbers
-from subspaces.messages import Advice, Message, ParameterError, noted
+from subspaces.messages import Advice, Message, ParameterError, noted, refused
 from subspaces.named_table import Table
 
 # The order of preference if two cut the lines evenly: 1,5;2,5;3,5 has commas within numbers.
@@ -98,7 +98,9 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
             lines.append(reader.line_num + first_line - 1)
     except csv.Error as error:
         line = reader.line_num + first_line - 1
-        raise ValueError(f"{path}, line {line}: {error}. Check the quotes in this line.") from None
+        raise refused(
+            "path", f"{path}, line {line}: {error}. Check the quotes in this line."
+        ) from None
     del reader  # four times as large as the text
     return tidied(path, rows, lines)
 
@@ -110,7 +112,7 @@ def tidied(path: Path, rows: list[list[str]], lines: Sequence[int]) -> Grid:
     """
     full = [i for i, row in enumerate(rows) if any(row)]
     if not full:
-        raise ValueError(f"{path} is empty. Check the file.")
+        raise refused("path", f"{path} is empty. Check the file.")
     titles = _titles([rows[i] for i in full[:TITLES]])
     left_out, full = [lines[i] for i in full[:titles]], full[titles:]
     rows, lines = [rows[i] for i in full], [lines[i] for i in full]
@@ -123,10 +125,11 @@ def tidied(path: Path, rows: list[list[str]], lines: Sequence[int]) -> Grid:
     width = len(rows[0])
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
-            raise ValueError(
+            raise refused(
+                "path",
                 f"{path}, line {line}: this line has {len(row)} cell{'s' * (len(row) > 1)}, "
                 f"but line {lines[0]} has {width}. Correct it, or remove lines that are not "
-                "part of the table."
+                "part of the table.",
             )
     which = "line {first}" if len(left_out) == 1 else "lines {first} to {last}"
     skipped = (
@@ -156,7 +159,7 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[Message, ...]
     if header is not None:
         cells, lines = cells[1:], lines[1:]
     if not len(cells):
-        raise ValueError(f"{path} has only a header line. Check that the file is complete.")
+        raise refused("path", f"{path} has only a header line. Check that the file is complete.")
     start = 0  # the names are in the first column that is left
     while header is not None and start < len(header) - 1 and header[start] in wanted.ignore:
         start += 1
