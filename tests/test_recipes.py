@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from subspaces import load, recipes
 from subspaces.app.expression_scaler import as_preparation
+from subspaces.messages import percent
 from subspaces.metrics import adjusted_rand_score
 from subspaces.named_table import Table
 from subspaces.preparation import prepare
@@ -502,6 +503,15 @@ class TestTheRecipeAsOneModel:
         assert "differ beyond chance" in page  # effects need the deviations of all axes
         assert "axes were kept" in page  # the heat map is smoother than what was measured
         assert not hasattr(recipe[-1], "preparation_")
+
+    def test_its_page_has_shares_of_the_whole_prepared_table(self, recipe, frame, tmp_path):
+        whole = clone(recipe[0]).set_params(n_axes=None).fit(frame).transform(frame)
+        rows = recipe[0].transform(frame)
+        kept = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:2] ** 2
+        shares = kept / np.sum((whole - whole.mean(axis=0)) ** 2)
+        page = recipe.report(frame, tmp_path / "page.html").read_text()
+        for r in (0, 1):
+            assert f"axis {r + 1} ({percent(shares[r])} of the variance)" in page
 
     @pytest.mark.parametrize("kind", ["frame", "array", "sparse"])
     def test_its_file_keeps_the_preparation(self, frame, kind, tmp_path):

@@ -82,6 +82,20 @@ class Facts:
             return None
         return tuple(map(self.contrast, range(self.n_clusters)))
 
+    @property
+    def squares_before_axes(self) -> float | None:
+        """Squares about the means of the prepared table, of which its few axes have a part.
+
+        None if the preparation keeps all axes, or if the means of the clusters are not known.
+        """
+        preparation: Preparation | None = getattr(self.model, "preparation_", None)
+        if preparation is None or preparation.axes is None or not self.model._knows_differences:
+            return None
+        sizes, means = self.sizes, self.model.cluster_means_
+        between = sizes @ np.square(means - sizes @ means / sizes.sum())
+        freedom = sizes.sum() - np.count_nonzero(sizes)
+        return float(np.sum(between + freedom * np.square(self.model.within_std_)))
+
     def contrast(self, cluster: int) -> Contrast:
         """Return how a cluster differs from all other samples.
 

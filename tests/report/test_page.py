@@ -20,7 +20,7 @@ from subspaces.messages import Grade, Message, Verdict, literal, worded
 from tests.estimators.checks import CLUSTERERS
 from tests.plain import generic
 from tests.report.hostile import SCRIPT, hostile_fit
-from tests.report.outline import Outline, figures_of, section, sections_of
+from tests.report.outline import Outline, figures_of, numbers, section, sections_of
 from tests.warned import refuses
 
 MEGABYTE = 1_000_000
@@ -156,11 +156,40 @@ def test_a_tiny_share_is_no_power_of_ten():
 
 def test_bars_of_means_have_a_unit(union):
     model = PSC(2, n_components=2, random_state=0).fit(union.data)
-    title = "lower ← {} → higher"
-    for spread, unit in ((model.within_std_, "SD"), (np.full(12, np.nan), "difference of means")):
+    for spread, unit in (
+        (model.within_std_, "effect (SD)"),
+        (np.full(12, np.nan), "difference of means"),
+    ):
         model.within_std_ = spread
         found = figures_of(render(model))["apart-0"]["layout"]["xaxis"]["title"]["text"]
-        assert found == title.format(unit)
+        assert found == unit
+
+
+def test_charts_of_all_clusters_have_one_scale(union):
+    model = PSC(2, n_components=2, affine=True, random_state=0).fit(union.data + 5.0)
+    figures = figures_of(render(model, union.data + 5.0))
+    own = [figures[f"apart-{k}"] for k in (0, 1)]
+    (low, high), other = (each["layout"]["xaxis"]["range"] for each in own)
+    assert [low, high] == other
+    for each in own:
+        bars, lines = numbers(each["data"][0]["x"]), each["layout"]["shapes"]
+        assert low < min(bars) < max(bars) < high
+        assert all(low < line["x0"] < high for line in lines)
+    assert len({figures[f"loadings-{k}"]["data"][0]["zmax"] for k in (0, 1)}) == 1
+
+
+def test_clusters_stand_before_findings_and_findings_before_doubts(union):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    page = section(render(model, union.data), "summary")
+    assert page.index("points clusters") < page.index('<ul class="points">')
+    found = re.findall(r'class="grade (\w+)">', page)
+    assert found == sorted(found, key=["sure", "unknown", "doubtful", "no"].index)
+    assert set(found) == {"unknown", "doubtful"}
+
+
+def test_only_a_whole_share_is_called_100_percent():
+    texts = [re.search(r">(.*)</td>", percent_cell(share))[1] for share in (1.0, 0.9997, 0.5, 0.0)]
+    assert texts == ["100 %", "&gt; 99.9 %", "50 %", "0 %"]
 
 
 def test_a_path_in_place_of_data_is_told_where_it_goes(union, tmp_path):
@@ -231,8 +260,8 @@ def test_warnings_stand_among_the_findings(union):
         61.0, (doubt, Message("batches", "Compare.", kind="note")), None, None, None, None
     )
     page = section(render(model), "summary")
-    assert 'doubtful">doubtful</b><span>A &lt;b&gt; cluster kept emptying.</span>' in page
-    assert 'unknown">note</b><span>Compare.</span>' in page
+    assert 'doubtful">Check this</b><span>A &lt;b&gt; cluster kept emptying.</span>' in page
+    assert 'unknown">Good to know</b><span>Compare.</span>' in page
     assert "took 1 min 1 s" in section(render(model), "way")
     assert "Pass X to report to draw them" in render(model)
 
@@ -317,17 +346,18 @@ def test_how_far_to_trust_the_clusters_stands_in_short(union):
     assert steady.grade is Grade.SURE
     summary = section(render(model, union.data, stability=steady), "summary")
     assert means_or_directions(model, union.data).verdict in summary
-    assert f"Stable ({steady.stability:.2f} over 2 splits" in summary
+    assert 'sure">Stable</b>' in summary
+    assert f"({steady.stability:.2f} over 2 splits" in summary
     unsteady = replace(steady, conclusion=Verdict("one_cloud", "Halves differ.", grade=Grade.NO))
-    assert 'no">no</b><span>Halves differ.' in render(model, stability=unsteady)
+    assert 'no">Perhaps one group</b><span>Halves differ.' in render(model, stability=unsteady)
     alone = section(render(model), "summary")
     assert "Run <code>subspaces.diagnostics.stability(model, X)</code>" in alone
     assert "K-means" not in alone
     verdicts = ("K-means <b> agrees.", worded("Perhaps chance.", Grade.DOUBTFUL), steady.verdict)
     model.record_ = replace(model.record_, verdicts=verdicts)
     again = section(render(model, stability=steady), "summary")
-    assert 'unknown">note</b><span>K-means &lt;b&gt; agrees.' in again
-    assert 'doubtful">doubtful</b><span>Perhaps chance.' in again
+    assert 'unknown">Good to know</b><span>K-means &lt;b&gt; agrees.' in again
+    assert 'doubtful">Doubtful</b><span>Perhaps chance.' in again
     assert again.count("Stable") == 1
     assert steady.verdict not in again
     assert "not measured" not in again

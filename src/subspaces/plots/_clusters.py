@@ -15,7 +15,7 @@ from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import squared_distances
 from subspaces.estimators._subspaces import as_list_name
 from subspaces.estimators.pca import PCA
-from subspaces.facts import facts_of, samples_of
+from subspaces.facts import Samples, facts_of, samples_of
 from subspaces.messages import ParameterError, ParameterTypeError
 from subspaces.plots import _style as style
 from subspaces.plots._loadings import loadings_of_pca
@@ -76,21 +76,9 @@ def scores(
     >>> plots.scores(model, planes.data, cluster=1).get_title()
     'cluster 1: 100 samples'
     """
-    if isinstance(model, Pipeline):
-        names = row_names(X) if names is None else names
-        X = model[:-1].transform(X)
-        model = last_step(model)
-    cluster = _check_cluster(model, cluster)
-    samples = samples_of(model, X, min_samples=2)
+    cluster = _check_cluster(last_step(model), cluster)
+    model, samples, names = seen(model, X, names)
     matrix = samples.rows
-    if len(matrix) != len(model.labels_):
-        raise ParameterError(
-            "X",
-            f"<X> has {len(matrix)} samples, but the model was fitted to "
-            f"{len(model.labels_)}. Pass the table it was fitted to.",
-        )
-    names = model.record_.sample_names if names is None else names
-    names = style.check_names(names, len(matrix), "samples")
     known = style.check_classes(classes, len(matrix))
     members = np.flatnonzero(model.labels_ == cluster)
     places, labels = _places(model.subspaces_, matrix[members], samples.placed[members], cluster)
@@ -334,6 +322,31 @@ def last_step(model: SubspaceClusterer | Pipeline) -> SubspaceClusterer:
         return model
     check_is_fitted(model[-1])
     return model[-1]
+
+
+def seen(
+    model: SubspaceClusterer | Pipeline, X: Data, names: Names | None
+) -> tuple[SubspaceClusterer, Samples, list[str]]:
+    """Return the last step of a model, the samples of fit as it sees them, and their names."""
+    if isinstance(model, Pipeline):
+        names = row_names(X) if names is None else names
+        X = model[:-1].transform(X)
+    model = last_step(model)
+    facts_of(model)  # refuses a model that is not fitted
+    samples = samples_of(model, X, min_samples=2)
+    if len(samples.rows) != len(model.labels_):
+        raise ParameterError(
+            "X",
+            f"<X> has {len(samples.rows)} samples, but the model was fitted to "
+            f"{len(model.labels_)}. Pass the table it was fitted to.",
+        )
+    return model, samples, names_of_samples(model, names, len(samples.rows))
+
+
+def names_of_samples(model: SubspaceClusterer, names: Names | None, count: int) -> list[str]:
+    """Return the names given, or those of the table of fit, shortened for a figure."""
+    names = model.record_.sample_names if names is None else names
+    return style.check_names(names, count, "samples")
 
 
 def _check_cluster(model: SubspaceClusterer, cluster: int) -> int:

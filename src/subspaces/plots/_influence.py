@@ -8,7 +8,7 @@ from subspaces._types import Array, Axes, FittedLabels, Names
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.messages import ParameterError
 from subspaces.plots import _style as style
-from subspaces.plots._clusters import last_step
+from subspaces.plots._clusters import last_step, names_of_samples
 
 
 def influence(
@@ -75,8 +75,7 @@ def _of_model(model: SubspaceClusterer, n_named: int, names: Names | None, ax: A
             f"{type(model).__name__} has no influence_. Pass a fitted PSC, or the result of "
             "pca_influence.",
         )
-    names = model.record_.sample_names if names is None else names
-    values, names = _drawable(values, style.check_names(names, len(values), "samples"))
+    values, names = _drawable(values, names_of_samples(model, names, len(values)))
     kept = np.flatnonzero(model.labels_ >= 0)
     values, labels, names = values[kept], model.labels_[kept], [names[i] for i in kept]
     place = _blocks(values, labels)
@@ -136,8 +135,7 @@ def probabilities(
         raise ParameterError(
             "model", f"This {kind} has no probabilities. Fit PSC to fewer samples."
         )
-    names = model.record_.sample_names if names is None else names
-    names = style.check_names(names, len(found), "samples")
+    names = names_of_samples(model, names, len(found))
     kept = np.flatnonzero(model.labels_ >= 0)
     labels, names = model.labels_[kept], [names[i] for i in kept]
     values = found[kept, labels]

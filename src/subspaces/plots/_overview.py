@@ -7,13 +7,11 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
 from subspaces._types import Array, Axes, Data, Indices, Labels, Names
-from subspaces.data.validation import row_names
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.facts import Samples, facts_of, samples_of
-from subspaces.messages import ParameterError
+from subspaces.facts import facts_of
 from subspaces.plots import _picture as picture
 from subspaces.plots import _style as style
-from subspaces.plots._clusters import last_step
+from subspaces.plots._clusters import seen
 from subspaces.runtime.parameters import as_count
 
 # Most samples that a heat map has room for, and levels that a legend has.
@@ -67,9 +65,11 @@ def overview(
     >>> [text.get_text() for text in ax.get_legend().get_texts()][:2]
     ['cluster 0 (100)', 'cluster 1 (100)']
     """
-    model, samples, names = _seen(model, X, names)
+    whole = "prepared variance" if isinstance(model, Pipeline) else "variance"
+    model, samples, names = seen(model, X, names)
     labels = np.asarray(model.labels_)
-    places, shares = picture.leading_axes(samples.completed)
+    squares = facts_of(model).squares_before_axes
+    places, shares = picture.leading_axes(samples.completed, squares)
     of = None if by is None else picture.columns(by, len(labels))[0]
     probabilities = getattr(model, "probabilities_", None)
     unsure = np.flatnonzero(picture.uncertain(labels, probabilities))
@@ -97,7 +97,7 @@ def overview(
                 places[unsure, 0], places[unsure, 1], label=f"uncertain ({len(unsure)})", **ring
             )
         for r, axis in enumerate((ax.xaxis, ax.yaxis)):
-            axis.set_label_text(f"axis {r + 1} ({100 * shares[r]:.0f} % of the variance)")
+            axis.set_label_text(f"axis {r + 1} ({100 * shares[r]:.0f} % of the {whole})")
         ax.margins(0.06)
         if of is None or of.levels or len(unsure):
             _legend(ax)
@@ -152,7 +152,7 @@ def heat_map(
     >>> [label.get_text() for label in ax.get_yticklabels()][:2]
     ['cluster', 'kind']
     """
-    model, samples, _ = _seen(model, X, None)
+    model, samples, _ = seen(model, X, None)
     n_shown = as_count(n_shown, "n_shown", low=1)
     facts, labels, rows = facts_of(model), np.asarray(model.labels_), samples.rows
     known = facts.variable_names if names is None else names
@@ -182,26 +182,6 @@ def heat_map(
         _scale_of_heat(ax)
         _legend_of_bars(ax, bars, labels, facts.n_clusters)
     return ax
-
-
-def _seen(
-    model: SubspaceClusterer | Pipeline, X: Data, names: Names | None
-) -> tuple[SubspaceClusterer, Samples, list[str]]:
-    """Return the last step of a model, the samples as it sees them, and their names."""
-    if isinstance(model, Pipeline):
-        names = row_names(X) if names is None else names
-        X = model[:-1].transform(X)
-    model = last_step(model)
-    facts_of(model)  # refuses a model that is not fitted
-    samples = samples_of(model, X, min_samples=2)
-    if len(samples.rows) != len(model.labels_):
-        fact = (
-            f"<X> has {len(samples.rows)} samples, but the model was fitted to "
-            f"{len(model.labels_)}. Pass the table it was fitted to."
-        )
-        raise ParameterError("X", fact)
-    names = model.record_.sample_names if names is None else names
-    return model, samples, style.check_names(names, len(samples.rows), "samples")
 
 
 def _draw_groups(

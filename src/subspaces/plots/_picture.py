@@ -100,16 +100,18 @@ def as_colours_of_clusters(of: Column, labels: Labels, n_clusters: int) -> Indic
     return np.array([next(unused) if c < 0 else c for c in colours], dtype=int)
 
 
-def leading_axes(rows: Array) -> tuple[Array, Array]:
+def leading_axes(rows: Array, squares: float | None = None) -> tuple[Array, Array]:
     """Return the samples (n, p) on the two leading axes of their table, and the axes' shares.
 
-    An axis that the table does not have is zero.
+    squares: of the whole table about its means, if rows are only its leading axes. An axis that
+    the table does not have is zero.
     """
     centred = rows - rows.mean(axis=0)
     rank, places, shares = min(2, *rows.shape), np.zeros((len(rows), 2)), np.zeros(2)
     left, sizes, _ = randomized_svd(centred, rank, random_state=0)
     places[:, :rank] = left * sizes
-    shares[:rank] = sizes**2 / max(float(np.sum(centred**2)), np.finfo(float).tiny)
+    whole = float(np.sum(centred**2)) if squares is None else squares
+    shares[:rank] = sizes**2 / max(whole, np.finfo(float).tiny)
     return places, shares
 
 

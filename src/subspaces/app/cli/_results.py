@@ -16,7 +16,7 @@ from subspaces.app.cli._said import Said, with_options
 from subspaces.app.cli._say import warn
 from subspaces.app.cli._trust import Trust
 from subspaces.diagnostics import Markers
-from subspaces.diagnostics._beyond_chance import beyond_chance
+from subspaces.diagnostics._beyond_chance import apart_of
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import Facts, facts_of, samples_of, with_facts
@@ -153,13 +153,12 @@ def _sets_apart(facts: Facts, k: int, markers: Markers | None) -> dict[str, Any]
     """
     if facts.contrasts is None:
         return {"sets_apart": [], "direction": [], "beyond_chance": None}
-    found = facts.contrasts[k]
-    places = beyond_chance(found, facts.names, k, markers)
-    shown = places[:STRONGEST]
+    found = apart_of(facts.contrasts[k], facts.names, k, markers)
+    shown = min(found.n_sure, STRONGEST)
     return {
-        "sets_apart": [facts.names[j] for j in shown],
-        "direction": ["high" if found.difference[j] > 0 else "low" for j in shown],
-        "beyond_chance": None if np.isnan(found.effect).any() else len(places),
+        "sets_apart": found.names[:shown],
+        "direction": ["high" if way > 0 else "low" for way in found.difference[:shown]],
+        "beyond_chance": found.n_sure if found.sizes_known else None,
     }
 
 

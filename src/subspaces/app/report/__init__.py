@@ -122,7 +122,7 @@ def render(
     """
     require_plotly()
     check_is_fitted(model)
-    found = gather(model, X, classes, sample_names, variable_names, names, metadata)
+    found = gather(model, X, classes, sample_names, variable_names, names, metadata, markers)
     found = replace(found, missing=missing) if X is None else found
     heading = f"{type(model).__name__}: {len(found.clusters)} clusters" if title is None else title
     draft = Draft(found, stability, selection, X, markers, origin or {})

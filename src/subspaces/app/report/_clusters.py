@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from subspaces._types import Indices
 from subspaces.app.report import _figures, _tables
 from subspaces.app.report._canvas import colour
 from subspaces.app.report._draft import Draft, named, note_on_thinning
@@ -10,9 +9,8 @@ from subspaces.app.report._findings import Cluster
 from subspaces.app.report._names import count, escape
 from subspaces.app.report._names import dimension as in_dimensions
 from subspaces.app.report._summary import classes_in_words, heading
-from subspaces.core.contrast import Contrast
-from subspaces.diagnostics._beyond_chance import beyond_chance
-from subspaces.facts import facts_of
+from subspaces.diagnostics._beyond_chance import Apart
+from subspaces.diagnostics._markers import LEVEL
 
 
 def clusters(draft: Draft) -> str:
@@ -31,15 +29,16 @@ def clusters(draft: Draft) -> str:
     if found.points:
         words = (
             "Each cluster is a mean profile. The list shows what sets it apart from the other "
-            "samples."
+            "samples. Bars to the right are higher in the cluster."
         )
     else:
         several = any((cluster.dimension or 0) > 1 for cluster in found.clusters)
-        shares = " (in brackets: the share of each axis)" * several
+        shares = " (in brackets: the share of each axis in the subspace)" * several
         words = (
-            "The two lists of a cluster show what sets it apart from the other samples, and "
-            "what varies along its own axes. The plot shows its samples along those "
-            f"axes{shares}. Point at a mark to see the sample.{note_on_thinning(found)}"
+            "The two lists of a cluster show what sets it apart from the other samples (bars to "
+            "the right are higher in the cluster), and what varies along its own axes. The plot "
+            f"shows its samples along those axes{shares}. Point at a mark to see the sample."
+            f"{note_on_thinning(found)}"
         )
     return f"<p>{words}</p>{shown}"
 
@@ -107,40 +106,39 @@ def _sets_apart(draft: Draft, cluster: Cluster) -> str:
         return _headed(
             heading, "<p>There is only one other sample, so there is nothing to compare with.</p>"
         )
-    if not len(apart.order):
+    if not apart.names:
         return _headed(heading, "<p>No variable differs from the other samples.</p>")
-    beyond = _beyond_chance(draft, cluster)
-    chart = _figures.differences(draft.found, apart, beyond, colour(k))
-    words = f"{_of_all(len(apart.order))} {_chance(draft, apart, beyond)}".strip()
+    chart = _figures.differences(apart, _ends(draft), colour(k))
+    words = f"{_of_all(len(apart.names))} {_chance(apart)}".strip()
     return _headed(heading, draft.figure(f"apart-{k}", chart, heading, words))
 
 
-def _beyond_chance(draft: Draft, cluster: Cluster) -> Indices:
-    """Return the variables (m,) that set a cluster apart beyond chance; none where not known."""
-    if cluster.apart is None:
-        return np.zeros(0, dtype=int)
-    names = facts_of(draft.found.model).names
-    return beyond_chance(cluster.apart, names, cluster.number, draft.markers)
+def _ends(draft: Draft) -> tuple[float, float]:
+    """Return where the bars of all clusters begin and end, so that charts compare.
+
+    An effect is infinite if a variable does not vary within the clusters. Its bar is the longest.
+    """
+    known = [each.apart for each in draft.found.clusters if each.apart is not None]
+    limits = [limit for apart in known if (limit := apart.limit) is not None]
+    sizes = np.concatenate([*map(_figures.bar_lengths, known), limits, np.negative(limits)])
+    edge = 1.15 * float(np.abs(sizes[np.isfinite(sizes)]).max(initial=0.0)) or 1.0
+    low, high = sizes.min(initial=0.0), sizes.max(initial=0.0)
+    return max(1.15 * low, -edge), min(1.15 * high, edge)
 
 
-def _chance(draft: Draft, apart: Contrast, beyond: Indices) -> str:
+def _chance(apart: Apart) -> str:
     """Return sentences on how many differ beyond chance; "" if effects are not known."""
-    if np.isnan(apart.effect).any():
+    if not apart.sizes_known:
         return ""
-    total = f"{len(apart.effect):,}"
-    many = f"{len(beyond):,} of {total} variables differ" if len(beyond) else "No variable differs"
-    more = ", and more if values are missing" if np.ptp(apart.limits) > 0 else ""
-    split = draft.markers is not None and "fdr_split" in draft.markers.columns
-    tested = " Larger differences must also pass the split-half test (see Markers)." * split
-    explained = " The pale bars can be due to chance."
-    if split and len(apart.beyond_chance) and not len(beyond):
-        tested = " No larger difference passes the split-half test (see Markers)."
-        explained = " Splitting a single group in two can also make the pale bars."
-    pale = len(beyond) < min(len(apart.order), _figures.STRONGEST)
-    return (
-        f"{many} beyond chance. Chance can cause differences of up to {apart.by_chance:.2g} SD "
-        f"(dotted lines){more}.{tested}{explained * pale}"
-    )
+    many = f"{apart.n_sure:,} of {apart.n_tested:,} variables differ"
+    words = f"{many if apart.n_sure else 'No variable differs'} beyond chance."
+    if apart.limit is None:
+        words += f" The false discovery rate is at most {LEVEL:g} (see Markers)."
+    else:
+        more = ", and more if values are missing" if apart.limits_differ else ""
+        words += f" Chance can cause effects of up to {apart.limit:.2g} SD (dotted lines){more}."
+    pale = apart.n_sure < min(len(apart.names), _figures.STRONGEST)
+    return words + " The pale bars can be due to chance." * pale
 
 
 def _varies_within(draft: Draft, cluster: Cluster) -> str:
@@ -148,7 +146,9 @@ def _varies_within(draft: Draft, cluster: Cluster) -> str:
     heading = f"What varies within {escape(draft.found.called(k))}"
     if loadings is None or not len(loadings.places):
         return _headed(heading, "<p>No variable has a loading.</p>")
-    chart = _figures.strongest_variables(draft.found, loadings, colour(k))
+    every = [each.loadings.values for each in draft.found.clusters if each.loadings is not None]
+    limit = max(float(np.abs(values).max(initial=0.0)) for values in every)
+    chart = _figures.strongest_variables(draft.found, loadings, colour(k), limit)
     words = _of_all(len(loadings.places))
     return _headed(heading, draft.figure(f"loadings-{k}", chart, heading, words))
 
@@ -175,9 +175,8 @@ def variables(draft: Draft) -> str | None:
     None if markers say it all.
     """
     found = draft.found
-    beyond = {cluster.number: _beyond_chance(draft, cluster) for cluster in found.clusters}
     # The table of markers has the same differences, and tests of them.
-    apart = _tables.differences(found, beyond) if draft.markers is None else ""
+    apart = _tables.differences(found) if draft.markers is None else ""
     within = _tables.variables(found)
     if apart:
         apart = f'<div id="apart"><h3>What sets each cluster apart</h3>{apart}</div>'

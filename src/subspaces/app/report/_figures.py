@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._types import Array, Indices
+from subspaces._types import Array
 from subspaces.app.report._canvas import (
     COLOURS,
     DIVERGING,
@@ -19,9 +19,9 @@ from subspaces.app.report._canvas import (
     thinned,
     whole_numbers,
 )
-from subspaces.app.report._findings import Cluster, Findings, Loadings, beyond_first
+from subspaces.app.report._findings import Cluster, Findings, Loadings
 from subspaces.app.report._names import number, plotly_text, short_label
-from subspaces.core.contrast import Contrast
+from subspaces.diagnostics._beyond_chance import Apart
 from subspaces.plots import CRITERION_NAMES
 
 # In place of a common dimension, if clusters have dimensions of their own.
@@ -61,37 +61,36 @@ def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> A
     return figure([points], height=320, xtitle=titles[0], ytitle=titles[1])
 
 
-def differences(found: Findings, apart: Contrast, beyond: Indices, shade: str) -> Any:
+def differences(apart: Apart, ends: tuple[float, float], shade: str) -> Any:
     """Return a plotly bar chart of 15 variables that differ from the other samples.
 
-    Those ``beyond`` chance come first, the largest effect first, and then the others, pale. Bars
-    are effects in standard deviations, or differences of means where effects are not known. Dotted
-    lines are where chance ends.
+    Those beyond chance come first, the largest effect first, and then the others, pale. Bars are
+    effects in standard deviations, or differences of means if effects are not known, between the
+    ``ends`` that charts of all clusters have. Dotted lines are where chance ends.
     """
-    shown = beyond_first(apart, beyond)[:STRONGEST]
-    known = not np.isnan(apart.effect[shown]).any()
-    sizes = apart.effect[shown] if known else apart.difference[shown]
-    # An effect is infinite where a variable does not vary within the clusters.
-    edge = 1.15 * np.abs(sizes[np.isfinite(sizes)]).max(initial=1.0)
-    names = [plotly_text(found.variable_names[j]) for j in shown]
-    ticks = [short_label(found.variable_names[j]) for j in shown]
+    known, names = apart.sizes_known, apart.names[:STRONGEST]
     words = [
-        f"{name}: {number(apart.difference[j])}"
-        + (f", {number(apart.effect[j])} standard deviations" if known else "")
-        for name, j in zip(names, shown, strict=True)
+        f"{plotly_text(name)}: {number(difference)}"
+        + (f", {number(effect)} standard deviations" if known else "")
+        for name, difference, effect in zip(names, apart.difference, apart.effect, strict=False)
     ]
-    drawn = bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
-    drawn["marker"]["opacity"] = np.where(np.isin(shown, beyond), 1.0, PALE)
-    title = f"lower ← {'SD' if known else 'difference of means'} → higher"
-    return figure_of_list([drawn], ticks, xtitle=title, shapes=_ends_of_chance(apart, known=known))
-
-
-def _ends_of_chance(apart: Contrast, *, known: bool) -> list[dict[str, Any]]:
-    """Return plotly's dotted lines at the effects where chance ends, if effects are known."""
-    if not known:
-        return []
+    sizes = narrow(np.clip(bar_lengths(apart), *ends))
+    drawn = bars(sizes, shade, words, TEXT_ALONE)
+    drawn["marker"]["opacity"] = np.where(np.arange(len(names)) < apart.n_sure, 1.0, PALE)
     upright = {"type": "line", "y0": 0, "y1": 1, "yref": "paper", "line": DOTTED}
-    return [{**upright, "x0": x, "x1": x} for x in (-apart.by_chance, apart.by_chance)]
+    limits = (-apart.limit, apart.limit) if known and apart.limit is not None else ()
+    return figure_of_list(
+        [drawn],
+        [short_label(name) for name in names],
+        xtitle="effect (SD)" if known else "difference of means",
+        xaxis={"range": ends},
+        shapes=[{**upright, "x0": x, "x1": x} for x in limits],
+    )
+
+
+def bar_lengths(apart: Apart) -> Array:
+    """Return the effects (at most 15,) that a chart shows, or differences if they are unknown."""
+    return (apart.effect if apart.sizes_known else apart.difference)[:STRONGEST]
 
 
 def bars(sizes: Array, shade: str, text: list[str], hovertemplate: str) -> dict[str, Any]:
@@ -116,11 +115,14 @@ def figure_of_list(
     return figure(traces, height=76 + 18 * len(names), yaxis=upright, **layout)
 
 
-def strongest_variables(found: Findings, loadings: Loadings, shade: str) -> Any:
-    """Return a figure of the 15 strongest variables: bars, or a heat map for several axes."""
+def strongest_variables(found: Findings, loadings: Loadings, shade: str, limit: float = 0.0) -> Any:
+    """Return a figure of the 15 strongest variables: bars, or a heat map for several axes.
+
+    limit: the largest loading of all clusters, so that their charts compare; 0: of this one.
+    """
     names = [found.variable_names[j] for j in loadings.places[:STRONGEST]]
     title = "loading" if found.common is None else "weight"
-    return loadings_chart(names, loadings.values[:STRONGEST], shade, title)
+    return loadings_chart(names, loadings.values[:STRONGEST], shade, title, limit=limit)
 
 
 def loadings_chart(
@@ -129,6 +131,7 @@ def loadings_chart(
     shade: str,
     title: str = "loading",
     axis: str = "axis",
+    limit: float = 0.0,
 ) -> Any:
     """Return a figure of loadings (m, r) by variable: bars of one axis, a heat map of several.
 
@@ -138,8 +141,9 @@ def loadings_chart(
     ticks = [short_label(name) for name in variables]
     if values.shape[1] == 1:
         drawn = bars(values[:, 0], shade, names, "%{text}: %{x:.3g}<extra></extra>")
-        return figure_of_list([drawn], ticks, xtitle=title)
-    limit = float(np.abs(values).max())
+        reach = {"range": [-1.05 * limit, 1.05 * limit]} if limit else {}
+        return figure_of_list([drawn], ticks, xtitle=title, xaxis=reach)
+    limit = limit or float(np.abs(values).max())
     places = np.arange(values.shape[1])
     cells = {
         "type": "heatmap",

@@ -8,8 +8,9 @@ import numpy as np
 
 from subspaces._types import Array, Data, Indices, Labels, Mask
 from subspaces.app.report._names import as_text
-from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
+from subspaces.diagnostics import Markers
+from subspaces.diagnostics._beyond_chance import Apart, apart_of
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import nearest_clusters
 from subspaces.facts import Facts, Samples, facts_of, samples_of
@@ -62,19 +63,12 @@ class Cluster:
 
     number: int
     members: Indices
-    apart: Contrast | None
+    apart: Apart | None
     dimension: int | None = None
     coordinates: Array | None = None
     height: Array | None = None
     energy: Array = field(default_factory=lambda: np.zeros(0))
     loadings: Loadings | None = None
-
-    @property
-    def n_variables(self) -> int:
-        """Number of variables with a loading; for a mean profile, of those that set it apart."""
-        if self.loadings is not None and self.dimension:
-            return len(self.loadings.places)
-        return 0 if self.apart is None else len(self.apart.order)
 
 
 @dataclass(frozen=True)
@@ -162,6 +156,7 @@ def gather(
     variable_names: Iterable[object] | None,
     names_of_clusters: Iterable[object] | None = None,
     metadata: Any = None,
+    markers: Markers | None = None,
 ) -> Findings:
     """Return the findings of a fitted model for the report; all but the model may be None."""
     labels = np.asarray(model.labels_)
@@ -180,6 +175,7 @@ def gather(
         places = samples.coordinates if places is None else places
     weights = getattr(model, "weights_", None)
     shown = _names(sample_names, "sample_names", names)
+    named = _names(variable_names, "variable_names", facts.names)
     called = [f"cluster {k}" for k in range(facts.n_clusters)]
     if names_of_clusters is not None:
         called = one_each(names_of_clusters, facts.n_clusters, "names", "cluster")
@@ -188,9 +184,9 @@ def gather(
         model=model,
         labels=labels,
         sample_names=shown,
-        variable_names=_names(variable_names, "variable_names", facts.names),
+        variable_names=named,
         classes=own if own and any(own) else None,
-        clusters=list(_clusters(facts, places, distances)),
+        clusters=list(_clusters(facts, places, distances, named, markers)),
         common=None if weights is None else _ranked(weights, weights[:, None]),
         rivalry=None if scores is None else rivalry(scores, labels, likelihoods=likelihoods),
         influence=getattr(model, "influence_", None),
@@ -199,7 +195,7 @@ def gather(
         probabilities=getattr(model, "probabilities_", None),
         names=called,
         columns=known + columns(_in_order(metadata, shown), len(labels)),
-        picture=_picture(samples, scores, likelihoods=likelihoods),
+        picture=_picture(facts, samples, scores, likelihoods=likelihoods),
         rows=None if samples is None else samples.rows,
         p_values=getattr(model, "p_values_", None),
     )
@@ -223,10 +219,12 @@ def _in_order(metadata: Any, sample_names: Sequence[str]) -> Any:
     raise ParameterError("metadata", fact, absent=repr(absent))
 
 
-def _picture(samples: Samples | None, scores: Array | None, *, likelihoods: bool) -> Picture | None:
+def _picture(
+    facts: Facts, samples: Samples | None, scores: Array | None, *, likelihoods: bool
+) -> Picture | None:
     """Return where samples lie on the leading axes of the table, or of their distances."""
     if samples is not None:
-        places, shares = leading_axes(samples.completed)
+        places, shares = leading_axes(samples.completed, facts.squares_before_axes)
         first, second = (
             f"axis {r + 1} ({percent(share)} of the variance)" for r, share in enumerate(shares)
         )
@@ -257,12 +255,6 @@ def rivalry(scores: Array, labels: Labels, *, likelihoods: bool) -> Rivalry | No
     return Rivalry(own, other, rival, np.where(inside, np.clip(closeness, 0.0, 1.0), 0.0))
 
 
-def beyond_first(apart: Contrast, beyond: Indices) -> Indices:
-    """Return the variables that differ, (m,): those ``beyond`` chance first, then the others."""
-    others = apart.order[~np.isin(apart.order, beyond)]
-    return np.concatenate([beyond, others])
-
-
 def loadings_of(subspace: Subspace) -> Loadings:
     """Return a subspace's variables with loadings, ranked by their share of its energy."""
     weight = subspace.spectrum if subspace.spectrum.any() else np.ones_like(subspace.spectrum)
@@ -275,11 +267,19 @@ def _ranked(strength: Array, values: Array) -> Loadings:
     return Loadings(order, strength[order] / max(strength.sum(), TINY), values[order])
 
 
-def _clusters(facts: Facts, places: Array | None, distances: Array | None) -> Iterator[Cluster]:
+def _clusters(
+    facts: Facts,
+    places: Array | None,
+    distances: Array | None,
+    names: list[str],
+    markers: Markers | None,
+) -> Iterator[Cluster]:
     model = facts.model
     for k in range(facts.n_clusters):
         members = np.flatnonzero(model.labels_ == k)
-        apart = None if facts.contrasts is None else facts.contrasts[k]
+        apart = None
+        if facts.contrasts is not None:
+            apart = apart_of(facts.contrasts[k], names, k, markers)
         if not hasattr(model, "subspaces_"):
             yield Cluster(k, members, apart)
             continue

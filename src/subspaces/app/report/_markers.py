@@ -52,17 +52,10 @@ def _overview(model: Findings, found: Markers) -> str:
     split = "fdr_split" in found.columns
     caption = (
         f"Markers of the {'split-half' if split else 'Mann-Whitney'} test, the largest effects "
-        f"first. The false discovery rate is at most {LEVEL:g}, even for small "
-        f"differences. The charts of the clusters only count {_counted_in_charts(split=split)}."
+        f"first. The false discovery rate is at most {LEVEL:g}, even for small effects."
     )
     heads = ["Cluster", "Higher than elsewhere", "Lower than elsewhere"]
     return simple(caption, heads, rows, kind="whole words")
-
-
-def _counted_in_charts(*, split: bool) -> str:
-    """Return which differences the charts of the clusters call beyond chance."""
-    which = "markers with differences" if split else "differences"
-    return f"{which} that are larger than chance explains"
 
 
 def _counted(names: list[str]) -> str:
@@ -101,10 +94,9 @@ def _columns(found: Markers) -> str:
     """Return what the columns are, in words."""
     words = (
         "Difference is the mean of the cluster minus the mean of all other samples. Effect is this "
-        "difference in standard deviations. A variable that also sets another cluster apart has a "
-        "smaller effect than in the list above. AUC says how often a member of the cluster has a "
-        "higher value than another sample. FDR is the false discovery rate of the Mann-Whitney "
-        "test."
+        "difference in standard deviations within the cluster and within the others. AUC says how "
+        "often a member of the cluster has a higher value than another sample. FDR is the false "
+        "discovery rate of the Mann-Whitney test."
     )
     if _is_known(found, "share_in"):
         words += (

@@ -140,8 +140,8 @@ def heat_map(draft: Draft) -> str | None:
     caption = (
         f"{'' if kept is None else smooth.format(len(kept))}"
         "Each column is a sample, each row a variable that sets a cluster apart, or that varies "
-        "along its axes. Colours are standard deviations from the mean of the variable: blue is "
-        f"high, orange low. The bars on top show the clusters and what else is known.{part}"
+        "along its axes. Colours are z-scores (standard deviations from the mean of all samples): "
+        f"blue is high, orange low. The bars on top show the clusters and what else is known.{part}"
     )
     label = "Heat map of the variables that set clusters apart, by samples, ordered by cluster"
     return draft.figure("heat-map", drawing, label, caption) + _legend(found)
@@ -181,9 +181,9 @@ def _heat(found: Findings, variables: Indices) -> Any:
         "colorscale": DIVERGING,
         "colorbar": {
             "thickness": 10, "outlinewidth": 0, "lenmode": "pixels", "len": 130, "y": 1,
-            "yanchor": "top", "nticks": 5, "title": {"text": "SD"},
+            "yanchor": "top", "nticks": 5, "title": {"text": "z-score"},
         },
-        "hovertemplate": "%{customdata}<br>%{text}: %{z:.2f} SD<extra></extra>",
+        "hovertemplate": "%{customdata}<br>%{text}: z-score %{z:.2f}<extra></extra>",
     })  # fmt: skip
     ends = np.flatnonzero(np.diff(found.labels[order])) + 0.5
     edges = np.array([-0.5, *ends, len(order) - 0.5])

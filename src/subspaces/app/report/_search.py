@@ -22,7 +22,7 @@ STOPS = {
     "converged": "The best start converged: no label changed any more.",
     "cycle": "The labels of the best start went back and forth, so we kept the best ones.",
     "restless": "The best start ended with at most 1 % of the labels still changing.",
-    "overshot": "The best start got worse at the end, so we kept its best earlier labels.",
+    "overshot": "The last iteration of the best start was no better, so we kept the one before.",
     "refined": "A mixture model refined the labels of the best start.",
     "max_iter": "The best start was stopped before it converged.",
     "infeasible": "Every start ended with an empty cluster.",

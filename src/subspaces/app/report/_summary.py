@@ -16,8 +16,6 @@ from subspaces.app.report._names import count, escape
 from subspaces.app.report._overview import overview
 from subspaces.app.report._tables import swatch
 from subspaces.diagnostics import means_or_directions
-from subspaces.diagnostics._beyond_chance import beyond_chance
-from subspaces.facts import facts_of
 from subspaces.messages import Grade, Message, Verdict, in_a_row, percent
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 
@@ -26,13 +24,28 @@ UNMEASURED = (
     "<code>subspaces.diagnostics.stability(model, X)</code> and pass the result: "
     "<code>model.report(X, stability=...)</code>."
 )
-# What a grade is called beside a sentence.
-WORDS = {Grade.SURE: "sure", Grade.DOUBTFUL: "doubtful", Grade.NO: "no", Grade.UNKNOWN: "note"}
-# How many clusters, and how many variables of each, the first screen names; and how many clusters
-# have room beside the picture.
+# What the stability of the clusters is called, and what other checks are.
+STABILITY = {
+    Grade.SURE: "Stable",
+    Grade.DOUBTFUL: "Partly stable",
+    Grade.NO: "Not stable",
+    Grade.UNKNOWN: "Stability",
+}
+ONE_GROUP = {"one_cloud", "one_subspace"}
+CHECKS = {
+    Grade.SURE: "Supported",
+    Grade.DOUBTFUL: "Doubtful",
+    Grade.NO: "Not supported",
+    Grade.UNKNOWN: "Good to know",
+}
+# Findings come first, and the gravest doubt last.
+DOUBTS = [Grade.SURE, Grade.UNKNOWN, Grade.DOUBTFUL, Grade.NO]
+# How many clusters, and how many variables of each, the first screen names. Findings stand beside
+# the picture, below the clusters, up to BESIDE of these.
 CLUSTERS, VARIABLES, BESIDE = 12, 3, 4
 # What is said of halves that agree in part, or less.
 HALVES = {
+    "solid": "Halves of the samples give nearly the same clusters",
     "in_part": "Halves of the samples agree on some of the clusters",
     "noise_like": "Halves of the samples give different clusters",
 }
@@ -44,37 +57,37 @@ MOSTLY = 0.8
 
 @dataclass(frozen=True)
 class Point:
-    """One finding or doubt: HTML, the section that shows it, and how sure it is."""
+    """One finding or doubt: what it is about, HTML, the section that shows it, how sure it is."""
 
+    topic: str
     words: str
-    where: str
+    where: str = ""
     grade: Grade = Grade.UNKNOWN
 
 
 def summary(draft: Draft) -> str:
     """Return the HTML of the first section: findings and doubts in words, beside all samples."""
-    points = "".join(map(_item, _points(draft)))
-    clusters = "".join(_cluster_in_words(draft, c) for c in draft.found.clusters[:CLUSTERS])
-    left = len(draft.found.clusters) - CLUSTERS
-    if left > 0:
-        clusters += f'<li><span></span><a href="#clusters">{left} more</a></li>'
-    many = len(draft.found.clusters) > BESIDE
-    listed = f'<ul class="points clusters{" many" * many}">{clusters}</ul>'
-    words = (
-        f'<p class="verdict"><a href="#clusters">{_sizes(draft.found)}</a></p>'
-        f'<ul class="points">{points}</ul>'
+    points = "".join(
+        map(_item, sorted(_points(draft), key=lambda point: DOUBTS.index(point.grade)))
     )
-    drawn = overview(draft)
+    clusters = "".join(_cluster_in_words(draft, c) for c in draft.found.clusters[:CLUSTERS])
+    unlisted = len(draft.found.clusters) - CLUSTERS
+    if unlisted > 0:
+        clusters += f'<li><span></span><a href="#clusters">{unlisted} more</a></li>'
+    listed = f'<ul class="points clusters">{clusters}</ul>'
+    verdict = f'<p class="verdict"><a href="#clusters">{_sizes(draft.found)}</a></p>'
+    said, drawn = f'<ul class="points">{points}</ul>', overview(draft)
     if not drawn:
-        return words + listed
-    beside, below = ("", listed) if many else (listed, "")
-    return f'<div class="first"><div>{words}{beside}</div><div>{drawn}</div></div>{below}'
+        return verdict + listed + said
+    few = len(draft.found.clusters) <= BESIDE
+    left, right = (listed + said, drawn) if few else (listed, drawn + said)
+    return f'{verdict}<div class="first"><div>{left}</div><div>{right}</div></div>'
 
 
 def _item(point: Point) -> str:
-    grade = f'<b class="grade {point.grade}">{WORDS[point.grade]}</b>'
     link = f' <a class="where" href="#{point.where}">show</a>' if point.where else ""
-    return f"<li>{grade}<span>{point.words}{link}</span></li>"
+    topic = f'<b class="grade {point.grade}">{point.topic}</b>'
+    return f"<li>{topic}<span>{point.words}{link}</span></li>"
 
 
 def _sizes(found: Findings) -> str:
@@ -103,24 +116,33 @@ def _points(draft: Draft) -> Iterator[Point]:
             f"{right * len(own):,.0f} of {len(own):,} samples are in the cluster that matches "
             f"their class (adjusted Rand index {index:.2f})."
         )
-        yield Point(words, "agreement")
+        yield Point("Known classes", words, "agreement")
     if found.probabilities is not None and len(found.clusters) > 1:
         unsure = np.flatnonzero(found.unsure)
         order = unsure[np.argsort(found.probabilities[unsure].max(axis=1), kind="stable")]
-        yield Point(_uncertain(found, order), "samples")
+        yield Point("Uncertain samples", _uncertain(found, order), "samples")
     if len(found.outliers):
-        yield Point(f"In no cluster: {named(found.sample_names, found.outliers)}.", "samples")
+        words = f"In no cluster: {named(found.sample_names, found.outliers)}."
+        yield Point("Outliers", words, "samples")
     chosen = getattr(model, "selection_", None) or {}
     fact = chosen.get("fact", chosen.get("verdict"))
-    if fact and draft.selection is None:
-        yield Point(escape(fact), "choice", Grade(chosen.get("grade", Grade.UNKNOWN)))
+    if draft.selection is None and fact:
+        grade = Grade(chosen.get("grade", Grade.UNKNOWN))
+        yield Point("Number of clusters", escape(fact), "choice", grade)
+    elif draft.selection is None and isinstance(getattr(model, "n_clusters", None), int):
+        asked = count(model.n_clusters, "cluster")
+        words = f"You asked for {asked}, so no other number was tried."
+        yield Point("Number of clusters", words)
     if draft.markers is not None and draft.markers.grade is not Grade.SURE:
-        yield Point(escape(draft.markers.verdict), "markers", draft.markers.grade)
+        words, grade = escape(draft.markers.verdict), draft.markers.grade
+        yield Point("Doubtful markers", words, "markers", grade)
     if found.missing is not None:
-        yield Point(f"{percent(found.missing.share)} of the values are missing.", "missing")
+        words = f"{percent(found.missing.share)} of the values are missing."
+        yield Point("Missing values", words, "missing")
     for each in model.record_.warned:
-        grade = Grade.UNKNOWN if each.kind == "note" else Grade.DOUBTFUL
-        yield Point(escape(each), "", grade)
+        note = each.kind == "note"
+        grade = Grade.UNKNOWN if note else Grade.DOUBTFUL
+        yield Point("Good to know" if note else "Check this", escape(each), "", grade)
 
 
 def _stability(draft: Draft) -> Iterator[Point]:
@@ -133,20 +155,18 @@ def _stability(draft: Draft) -> Iterator[Point]:
         halves = count(len(measured.per_resample), "split")
         numbers = f"({measured.stability:.2f} over {halves}, 1 is perfect)."
         words, said = told, measured.conclusion
-        if measured.grade is Grade.SURE:
-            words = f"Stable {numbers}"
-        elif said.code in HALVES:
+        if said.code in HALVES:
             words = str(replace(said, fact=f"{HALVES[said.code]} {numbers}"))
-        yield Point(escape(words), "", measured.grade)
+        topic = "Perhaps one group" if said.code in ONE_GROUP else STABILITY[measured.grade]
+        yield Point(topic, escape(words), "", measured.grade)
     elif not kept:
-        yield Point(UNMEASURED, "", Grade.DOUBTFUL)
+        yield Point("Stability not known", UNMEASURED, "", Grade.DOUBTFUL)
     for each in kept:
         if str(each) != told:
-            yield Point(
-                escape(each), "", Grade(each.grade) if isinstance(each, Verdict) else Grade.UNKNOWN
-            )
+            grade = Grade(each.grade) if isinstance(each, Verdict) else Grade.UNKNOWN
+            yield Point(CHECKS[grade], escape(each), "", grade)
     if not kept and draft.data is not None:
-        yield Point(escape(means_or_directions(model, draft.data).verdict), "")
+        yield Point("K-means", escape(means_or_directions(model, draft.data).verdict))
 
 
 def _uncertain(found: Findings, unsure: np.ndarray) -> str:
@@ -207,10 +227,10 @@ def _ways(draft: Draft, cluster: Cluster) -> list[str]:
     found, apart = draft.found, cluster.apart
     if apart is None or found.alone(cluster) or found.others_are_one(cluster):
         return []
-    beyond = beyond_chance(apart, facts_of(found.model).names, cluster.number, draft.markers)
+    sure = list(zip(apart.names, apart.difference, strict=True))[: apart.n_sure]
     ways: list[str] = []
     for word, sign in (("High in", 1), ("low in", -1)):
-        names = [found.variable_names[j] for j in beyond if sign * apart.difference[j] > 0]
+        names = [name for name, way in sure if sign * way > 0]
         if names:
             shown = ", ".join(
                 f'<bdi class="name">{escape(each)}</bdi>' for each in names[:VARIABLES]

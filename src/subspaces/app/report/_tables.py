@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Indices
 from subspaces.app.report._canvas import colour, symbol
-from subspaces.app.report._findings import Findings, Loadings, beyond_first
+from subspaces.app.report._findings import Findings, Loadings
 from subspaces.app.report._names import count, escape, number
 
 # How many rows a table to search has at most, so that the page stays quick to open and to sort.
@@ -18,11 +17,18 @@ MOST_AXES = 4
 # Headings of columns of words; those of numbers are set to the right.
 WORDS = ("Sample", "Variable", "Cluster", "Class", "Next", "Belongs", "Beyond chance")
 
-# Headings of the table of starts whose fields have other names.
-STARTS = {
-    "promise": "score before the search",
-    "merit": "score after the search",
-    "n_iter": "iterations",
+# Headings of the table of starts whose fields have other names, and fields that it leaves out.
+STARTS = {"merit": "score", "n_iter": "iterations", "stop_reason": "how it ended"}
+INTERNAL = {"promise", "objective"}
+# What the stop reasons of a start mean.
+ENDED = {
+    "brief": "tried briefly",
+    "not swept": "not searched",
+    "overshot": "back to its best iteration",
+    "max_iter": "iteration limit",
+    "infeasible": "lost a cluster",
+    "cycle": "went in a circle",
+    "restless": "nearly converged",
 }
 
 SHAPES = {
@@ -128,29 +134,25 @@ def _notable_samples(found: Findings) -> Any:
     return order[np.isin(order, [*order[:half], *influential])]
 
 
-def differences(found: Findings, beyond: Mapping[int, Indices]) -> str:
-    """Return an HTML table of the variables that set each cluster apart; "" if not known.
-
-    beyond: by cluster, those that differ beyond chance, which come first.
-    """
+def differences(found: Findings) -> str:
+    """Return an HTML table of the variables that set each cluster apart; "" if not known."""
     groups = [
         (c.number, c.apart)
         for c in found.clusters
         if c.apart is not None and not found.alone(c) and not found.others_are_one(c)
     ]
-    full = sum(len(apart.order) for _, apart in groups)
+    full = sum(len(apart.names) for _, apart in groups)
     if not full:
         return ""
     most = max(MOST_VARIABLES // len(groups), 20)
-    known = not any(np.isnan(apart.effect).any() for _, apart in groups)
+    known = all(apart.sizes_known for _, apart in groups)
     rows = []
     for k, apart in groups:
         sizes = [apart.difference, apart.effect] if known else [apart.difference]
-        sure = set(beyond[k].tolist())
-        for j in beyond_first(apart, beyond[k])[:most]:
+        for j, name in enumerate(apart.names[:most]):
             cells = [cluster_cell(found, k), *(number_cell(size[j]) for size in sizes)]
-            cells += [f"<td>{'yes' if j in sure else 'no'}</td>"] * known
-            rows.append((found.variable_names[j], str(k), cells))
+            cells += [f"<td>{'yes' if j < apart.n_sure else 'no'}</td>"] * known
+            rows.append((name, str(k), cells))
     caption = "All variables that differ."
     if len(rows) < full:
         caption = f"The first {most:,} variables of each cluster ({len(rows):,} of {full:,} rows)."
@@ -234,21 +236,17 @@ def starts(rows: Sequence[dict[str, Any]]) -> str:
     sign = 1.0 if goal == "merit" else -1.0
     values = [np.inf if row[goal] is None else sign * row[goal] for row in rows]
     ordered = [rows[i] for i in np.argsort(values, kind="stable")]
-    heads = [STARTS.get(name, name.replace("_", " ")).capitalize() for name in rows[0]]
-    cells = ([_start_cell(value) for value in row.values()] for row in ordered)
-    words = "Every start, the best first."
-    if goal == "merit":
-        words += (
-            " Lower scores are better, and the start with the lowest score after the search is "
-            "used."
-        )
+    shown = [name for name in rows[0] if goal != "merit" or name not in INTERNAL]
+    heads = [STARTS.get(name, name.replace("_", " ")).capitalize() for name in shown]
+    cells = ([_start_cell(row[name]) for name in shown] for row in ordered)
+    words = "Every start, the best first." + " Lower scores are better." * (goal == "merit")
     return simple(words, heads, cells, kind="long")
 
 
 def _start_cell(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else escape(value)
+    return f"{value:.6g}" if isinstance(value, float) else escape(ENDED.get(value, value))
 
 
 def _heat_row(name: str, row: Any) -> str:
@@ -263,7 +261,7 @@ def _heat_row(name: str, row: Any) -> str:
 
 
 def _share(share: float) -> str:
-    return f' <span class="quiet">({100 * share:.0f} %)</span>' if share else ""
+    return f" <span>({100 * share:.0f} %)</span>" if share else ""
 
 
 def lookup(
@@ -342,9 +340,10 @@ def number_cell(value: float) -> str:
 def percent_cell(share: float, *, least: float = 0.001) -> str:
     """Return the HTML cell of a share in %, by which a table is sorted; "< 0.001 %" below that.
 
-    least: the smallest number of % that is written out.
+    least: the smallest number of % that is written out. Only a whole one is 100 %.
     """
     if share != share:
         return number_cell(share)
     text = f"< {least:g}" if 0.0 < 100 * share < least else f"{100 * share:.3g}"
+    text = "> 99.9" if text == "100" and share < 1.0 else text
     return f'<td class="n" data-value="{share:.6g}">{escape(text)} %</td>'

@@ -2,6 +2,9 @@
 // The page's own script: draws the figures as they come into view, follows light and dark, and
 // filters, sorts and copies the tables. It runs before plotly, so that the tables need not wait.
 
+// Plotly tries out what a browser can do by errors, whose traces would take a second of its start.
+Error.stackTraceLimit = 0;
+
 const root = document.documentElement;
 const figures = JSON.parse(document.getElementById("figures").textContent);
 const settings = {
