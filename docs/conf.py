@@ -5,7 +5,11 @@ import re
 import tomllib
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx_gallery.sorting import ExplicitOrder
+
+import subspaces
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -193,8 +197,29 @@ def resolve_short(app, env, node, contnode):
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", whole, node, contnode)
 
 
+# What a page may name as code: `PSC`, `plots.overview`, or a call of either.
+NAMED = re.compile(r"([\w.]+)(\(.*\))?", re.DOTALL)
+LINKED = ("quickstart", "guide/", "about/")
+NAMES = {*subspaces.__all__} | {
+    f"{module}.{name}"
+    for module in subspaces.__all__
+    for name in getattr(getattr(subspaces, module), "__all__", [])
+}
+
+
+def link_names(app, doctree):
+    """Make the public names that a page writes as code links to their own pages."""
+    for code in list(doctree.findall(nodes.literal)):
+        found = NAMED.fullmatch(code.astext())
+        plain = not isinstance(code.parent, nodes.reference | nodes.title | pending_xref)
+        if found and found[1] in NAMES and plain and app.env.docname.startswith(LINKED):
+            link = {"refdomain": "py", "reftype": "obj", "refdoc": app.env.docname}
+            code.replace_self(pending_xref("", code.deepcopy(), reftarget=found[1], **link))
+
+
 def setup(app):
     """Connect the above."""
+    app.connect("doctree-read", link_names)
     app.connect("source-read", relink)
     app.connect("missing-reference", resolve_short)
     app.connect("autodoc-process-docstring", link_pages, priority=1)

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,21 @@ def test_a_docstring_begins_plainly(name):
         assert ";" not in sentence
         assert words_of(sentence) <= MOST_WORDS_ON_A_PAGE, sentence
         assert sentence.split(maxsplit=1)[0] not in FRONTED, sentence
+
+
+def counted(pages):
+    """Return what a style is measured by: words a sentence, and sentences in 100 with each mark."""
+    said = [s for page in pages for s in sentences_on(page) if words_of(s) > 2]
+    marks = {"semicolon": ";", "where": r"\bwhere\b", "you": r"\byour?\b", "we": r"\b(we|our)\b"}
+    found = {name: sum(bool(re.search(m, s, re.I)) for s in said) for name, m in marks.items()}
+    found["fronted"] = sum(s.split(maxsplit=1)[0] in FRONTED for s in said)
+    found["over 25 words"] = sum(words_of(s) > MOST_WORDS for s in said)
+    rates = ", ".join(f"{name} {100 * count / len(said):.1f}" for name, count in found.items())
+    mean = sum(map(words_of, said)) / len(said)
+    return f"{len(said)} sentences of {mean:.1f} words; in 100: {rates}"
+
+
+if __name__ == "__main__":
+    for place in ("README.md", "docs/guide", "docs/about", "tutorials", "examples"):
+        found = counted([p for p in PAGES if str(p.relative_to(ROOT)).startswith(place)])
+        sys.stdout.write(f"{place}: {found}\n")

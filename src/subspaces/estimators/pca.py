@@ -40,28 +40,29 @@ SHOWN, STRONGEST = 3, 5
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal component analysis (PCA) that chooses its number of components and checks it.
 
-    Scikit-learn's ``PCA`` in signature, attributes and results. Beyond it: ``"auto"`` keeps the
-    components that stand out of the noise, NaN is a missing value, samples may have weights, and
-    the fitted model tells which samples it rests on.
+    You can use it like ``PCA`` of scikit-learn. It also chooses the number of components, gives
+    intervals for loadings, finds outliers and influential samples, and accepts missing values (NaN)
+    and weights.
 
     Parameters
     ----------
     n_components : "auto", int, float or None, default "auto"
-        How many components to keep. "auto": those that noise alone would reach in less than one of
-        100 tables, as `diagnostics.pca_components` finds them, which may be none. A float between 0
-        and 1: as many as hold this share of the variance. None: all.
+        How many components to keep. "auto" keeps those that are stronger than noise, as
+        `diagnostics.pca_components` finds them. There may be none. Noise alone is as strong in
+        less than one of 100 tables. A float between 0 and 1 keeps as many as explain this share of
+        the variance. None keeps all.
     center : bool, default True
-        Whether the PCA has a mean.
+        Whether to subtract the mean of each variable first.
     scale : bool, default False
-        Whether each variable is divided by its standard deviation first.
+        Whether to divide each variable by its standard deviation first.
     whiten : bool, default False
-        Whether scores are divided by their standard deviations.
+        Whether to divide the scores by their standard deviations.
     rotation : {"varimax"} or None, default None
         How to turn the components within their subspace.
     robust : bool, default False
-        Whether `outliers` judges samples by a PCA of those that belong. The components are those of
-        all samples either way. With fewer than 25 samples it names somebody in up to a fifth of
-        tables without outliers.
+        Whether `outliers` compares samples with a PCA that leaves outliers out. The components do
+        not change. If there are fewer than 25 samples, it finds outliers in up to a fifth of tables
+        that have none.
     random_state : int, RandomState or None
         Seed of the values that ``choice_`` leaves out of large tables. Nothing else is random.
 
@@ -82,13 +83,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     noise_variance_ : float
         Mean variance along the other axes.
     choice_ : PCAComponents
-        How many components stand out of the noise, how sure that is, and how many predict: a value
-        with ``verdict``, ``low``, ``high``, ``n_predictive``, ``table`` and ``plot()``.
+        How many components are stronger than noise, how sure this is, and how many help to predict.
+        It has ``verdict``, ``low``, ``high``, ``n_predictive``, ``table`` and ``plot()``.
     influence_ : PCAInfluence
         Of each sample: the ``angle`` by which the subspace turns without it, its ``leverage`` and
         its leave-one-out error ``loo_error``.
     rests_on_ : ndarray of shape (R,)
-        Row of the sample with the largest share of each component.
+        Row of the most influential sample of each component.
     missing_share_ : float
         Share of the values that were missing.
     n_samples_, n_features_in_ : int

@@ -51,34 +51,33 @@ def without_outliers(model: Any) -> Any:
 class PSC(WeightedClusterer):
     """Predictive subspace clustering.
 
-    Finds groups of samples that each lie near their own low-dimensional subspace. A sample goes to
-    the cluster that would predict it best had it been left out, so that a cluster gets no credit
-    for having bent towards its own members.
+    PSC finds groups of samples that lie near a line, a plane or another low-dimensional subspace.
+    Each sample joins the cluster that predicts it best when the sample is left out of the fit. This
+    keeps small clusters from fitting their own noise.
 
     Parameters
     ----------
     n_clusters : int or "auto", default 2
-        Number of clusters. "auto": the best of 1 to ``max_clusters``, but at most n // 4. Mixtures
-        of Gaussians with few axes each are compared by their integrated completed likelihood. The
-        best one is kept unless one group describes the samples as well. Where to trust it: "How
-        many clusters, dimensions, variables?", https://subspaces.readthedocs.io. With
-        ``n_variables`` the leave-one-out likelihood decides. If the dimension is given, each number
-        is fitted with this dimension and with learned ones, and the likelier is kept.
+        Number of clusters. "auto" tries 1 to ``max_clusters``, but at most a quarter of the number
+        of samples. It compares Gaussian mixtures by their integrated completed likelihood, and
+        prefers one cluster if it describes the samples as well. If ``n_variables`` is set, it
+        compares leave-one-out likelihoods. If you set ``n_components``, it also tries learned
+        dimensions, and keeps the likelier ones. See "How many clusters, dimensions, variables?",
+        https://subspaces.readthedocs.io.
     n_components : int, one int per cluster or "auto", default 1
-        Dimension of the subspaces. With one per cluster, cluster k has dimension
-        ``n_components[k]``. "auto": chosen for each cluster, up to ``max_components``. A cluster
-        with a centre may have dimension 0, so that it is its mean.
+        Dimension of the subspaces. If you pass a list, cluster k has dimension ``n_components[k]``.
+        "auto" chooses a dimension up to ``max_components`` for each cluster. If the dimension is 0,
+        a cluster is its mean. This needs ``affine=True``.
     n_variables : None, int, one int per cluster or "auto", default None
-        Number of variables with a non-zero loading, for each loading; the clusters choose theirs.
-        None: all variables, no selection. As many as X has: no selection either, with the paper's
-        influence as the default criterion. "auto": one number for all, by the permutation gap.
+        How many variables each axis of a cluster uses. Each cluster chooses its own variables.
+        None uses all. The number of variables of X also uses all, with the influence of the paper
+        as the default criterion. "auto" chooses one number for all clusters by the permutation gap.
     affine : bool or "auto", default False
-        Whether a subspace has a centre of its own; otherwise all pass through the origin. "auto":
-        chosen for all clusters, together with the other numbers that are "auto". If the columns of
-        X are centred, the origin means nothing, and the clusters have centres. Not supported with
-        ``n_variables``.
+        Whether each cluster has its own centre. Otherwise all subspaces pass through the origin.
+        "auto" chooses the same for all clusters. If the variables of X are centred, "auto" gives
+        the clusters centres. You cannot use True with ``n_variables``.
     criterion : str, default "auto"
-        What a sample is scored by under a cluster ("Choose a criterion",
+        The score that decides which cluster a sample joins ("Choose a criterion",
         https://subspaces.readthedocs.io):
 
         - "auto": "distance" for equal dimensions, and "likelihood" for unequal ones or if a
@@ -92,51 +91,51 @@ class PSC(WeightedClusterer):
           and Dask arrays, "hat" takes its place.
         - "hat": a cheap approximation of "loo".
         - "influence": the predictive influence of the paper.
-        - "loo_projection": the residual from loadings that the sample had no part in.
-        - "residual": nothing is left out, K-subspaces.
+        - "loo_projection": the distance from a subspace that was fitted without the sample.
+        - "residual": the distance from the subspace with the sample included, as in K-subspaces.
 
-        If ``n_variables`` is set, only "residual" and "loo_projection" can be asked for instead.
-        If the criterion is not that of "auto", or the dimension is 0, all starts are swept and the
-        lowest objective wins.
+        If ``n_variables`` is set, you can only choose "residual" or "loo_projection" instead. If
+        you do not leave the criterion at "auto", or if the dimension is 0, every start runs to its
+        end and the lowest objective wins.
     penalty : {"l1", "nonnegative"}, default "l1"
-        Kind of sparse loadings: of either sign, or none below zero.
+        Kind of sparse loadings. "nonnegative" allows no loading below zero.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
-        First partitions ("Where the search starts, and which start wins",
-        https://subspaces.readthedocs.io). "portfolio" makes several kinds, chosen by the number of
-        samples, the rank and the dimensions. If there are more than 2000 samples, a part is
-        searched and the best partition extended to all. "k-means++" is the best of the quick ones.
-        A callable is called as ``init(X, n_clusters, random_state=...)`` and returns labels.
+        How the search starts ("Where the search starts, and which start wins",
+        https://subspaces.readthedocs.io). "portfolio" makes several kinds of starts that suit the
+        samples. If there are more than 2,000 samples, it clusters a part of them first. "k-means++"
+        is the fastest good start. PSC calls a callable as ``init(X, n_clusters, random_state=...)``
+        and expects labels.
     n_init : int or "auto", default "auto"
-        Number of starts. "auto": of the portfolio at most 12, and no more once three of them, of
-        two kinds at least, have ended in the best partition so far; otherwise 12, on a device 1,
-        with ``n_variables`` 20. Labels are one start.
+        Number of starts. "auto" makes at most 12 starts of the portfolio, and stops once three of
+        at least two kinds end in the best clusters so far. For any other ``init`` it makes 12, on a
+        GPU 1, and if ``n_variables`` is set 20. Labels are one start.
     max_iter : int, default 50
-        Most sweeps of one start. With missing cells, EM makes up to ten times as many steps.
+        Largest number of iterations of a start. If values are missing, EM makes up to ten times as
+        many.
     refine : {None, "ppca", "descent"}, default None
-        What is done with the best partition. "ppca": EM of a mixture of probabilistic PCA with
-        equal noise, from the five best starts (with ``n_variables``: on the variables that carry
-        more than noise).
-        "descent": single samples are moved while that lowers the objective, so that the result is
-        a local minimum. Its time grows with the square of n, to minutes for some thousand samples;
-        more than 10,000 are refused.
+        How to improve the best clusters. "ppca" fits a mixture of probabilistic PCAs with equal
+        noise by EM, from the five best starts. If ``n_variables`` is set, it uses only the
+        variables that are more than noise. "descent" moves single samples as long as this lowers
+        the objective. Its time grows with the square of the number of samples, so it accepts at
+        most 10,000.
     max_clusters : int, default 10
-        Most clusters that "auto" tries; with n samples it tries no more than n // 4.
+        Largest number of clusters that "auto" tries.
     max_components : int, default 5
         Largest dimension that "auto" tries.
     outliers : None or float, default None
-        False discovery rate at which samples are said to belong to no cluster, such as 0.1: their
-        label is -1, and clusters are fitted without them. None: every sample is in a cluster. Where
-        the rate does not hold: "Can I believe this?", https://subspaces.readthedocs.io. Not
-        supported with ``n_variables``, missing values, weights or Dask arrays.
+        False discovery rate of outliers, such as 0.1. Outliers get the label -1, and do not change
+        the clusters. If None, every sample is in a cluster. "Can I believe this?",
+        https://subspaces.readthedocs.io, says when not to trust the rate. You cannot use it with
+        ``n_variables``, missing values, weights or Dask arrays.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Threads over which the starts are spread, after joblib's conventions. Passes over more than
-        10,000 rows use as many threads as scikit-learn's K-means would (OMP_NUM_THREADS,
-        ``threadpoolctl``). The result depends on neither.
+        Number of threads, as in joblib. Fits of more than 10,000 samples use as many threads as
+        K-means of scikit-learn does (OMP_NUM_THREADS, ``threadpoolctl``). The result does not
+        depend on the number.
     verbose : int, default 0
-        1: print a line per start that is swept; 2: one per sweep, too. `subspaces.progress` and
-        scikit-learn's callbacks (`set_callbacks`, from its version 1.9 on) hear the same.
+        1 prints a line for each start, and 2 a line for each iteration. `subspaces.progress` and
+        the callbacks of scikit-learn 1.9 (`set_callbacks`) get the same steps.
 
     Attributes
     ----------
