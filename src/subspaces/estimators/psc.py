@@ -69,9 +69,10 @@ class PSC(WeightedClusterer):
         "auto" chooses a dimension up to ``max_components`` for each cluster. If the dimension is 0,
         a cluster is its mean. This needs ``affine=True``.
     n_variables : None, int, one int per cluster or "auto", default None
-        How many variables each axis of a cluster uses. Each cluster chooses its own variables.
-        None uses all. The number of variables of X also uses all, with the influence of the paper
-        as the default criterion. "auto" chooses one number for all clusters by the permutation gap.
+        How many variables each axis of a cluster uses. Each cluster chooses its own variables. None
+        uses all. If you pass the number of variables of X, each axis also uses all, and the default
+        criterion is the influence of the paper. "auto" chooses one number for all clusters by the
+        permutation gap.
     affine : bool or "auto", default False
         Whether each cluster has its own centre. Otherwise all subspaces pass through the origin.
         "auto" chooses the same for all clusters. If the variables of X are centred, "auto" gives
@@ -142,112 +143,115 @@ class PSC(WeightedClusterer):
     labels_ : ndarray of shape (n,), of 32-bit integers
         Cluster of each sample, or -1 for an outlier.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_clusters_ : int
         Number of clusters.
     n_components_ : ndarray of shape (n_clusters,)
-        Dimensions.
+        Dimension of each subspace.
     affine_ : bool
-        Whether the subspaces have centres of their own.
+        Whether each subspace has its own centre.
     n_variables_ : None, int or list of int
-        Number of variables per loading.
+        How many variables each axis uses. None is all.
     selection_ : dict
-        How the numbers that were "auto" were chosen. Lists with an entry for each candidate:
-        ``n_clusters``, ``n_components``, ``affine``, ``icl`` (the criterion, less is better) and
-        ``difference`` from the best. ``against_one``: the log-likelihood that the best one gains
-        over one group, its standard error and a p-value. ``answers``: at most three that are worth
-        a look, the simplest first, as parameters of `PSC`. ``verdict``: the choice and how clear it
-        is, in words. ``grade``: the same as "sure", "doubtful" or "unknown". With ``n_variables``
-        the criterion is ``likelihood``, and the difference has a ``standard_error``.
+        The candidates, if a number was "auto". Only fits with "auto" have it.
+
+        - ``n_clusters``, ``n_components``, ``affine``: lists with one entry per candidate.
+        - ``icl``: the criterion of each candidate. Lower is better.
+        - ``difference``: how far each candidate is from the best.
+        - ``against_one``: the log-likelihood gained over one group, its standard error and p-value.
+        - ``answers``: up to three choices to consider, the simplest first, as parameters of `PSC`.
+        - ``verdict``: the choice and how clear it is.
+        - ``grade``: "sure", "doubtful" or "unknown".
+
+        If ``n_variables`` is set, ``likelihood`` takes the place of ``icl``, and each difference
+        has a ``standard_error``.
     variables_ : list of ndarray
-        Per cluster, the variables with a non-zero loading; `get_variables` gives their names.
+        Column numbers of the variables that each cluster uses. `get_variables` gives their names.
     support_ : ndarray
-        The variables of any cluster.
+        Column numbers of the variables that at least one cluster uses.
     cluster_means_ : ndarray of shape (n_clusters, p)
-        Mean of the members of each cluster, whether or not the subspaces have centres.
+        Mean of the samples in each cluster.
     within_std_ : ndarray of shape (p,)
-        Standard deviation of each variable around the means of the clusters, pooled over them:
-        what `get_variables` with ``by="difference"`` measures differences in. nan where X was
-        projected on no more axes than the subspaces span, so that no variable has its own. Of
-        missing cells, it is that of the observed ones.
+        Standard deviation of each variable within the clusters, pooled. It uses observed values
+        only. It is NaN if X spans too few directions, for example after a projection to a few axes.
     probabilities_ : ndarray of shape (n, n_clusters)
-        Probability of each cluster for each sample, which was left out of its own. The largest is
-        that of ``labels_``. With ``n_variables`` the error alone is left out, with missing cells
-        nothing is. Samples that are read in passes have none: use `predict_proba`.
+        Probability of each cluster for each sample. ``labels_`` are the most probable clusters.
+        Each sample is left out of its own cluster first. If ``n_variables`` is set, only its error
+        is left out. If values are missing, nothing is. Large data read in blocks do not have it:
+        use `predict_proba`.
     p_values_ : ndarray of shape (n,)
-        With ``outliers``: how unusual the distance of each sample from its cluster is, the sample
-        left out. That of an outlier is the largest over the clusters.
+        How unusual each sample is for its cluster, if ``outliers`` is set. Each sample is left out
+        first. An outlier has its largest p-value over the clusters.
     outlier_threshold_ : float
-        With ``outliers``: the p-value up to which a sample is an outlier. It is the largest one
-        that the procedure of Benjamini and Hochberg rejects, or ``outliers / n`` if it rejects
-        none.
+        Largest p-value of an outlier, if ``outliers`` is set. It comes from the procedure of
+        Benjamini and Hochberg. If that finds none, it is ``outliers / n``.
     influence_ : ndarray of shape (n,)
-        Squared predictive influence of each sample under its own cluster; with ``n_variables``, on
-        ``support_``. NaN for samples of weight 0.
+        Squared predictive influence of each sample on its own cluster. If ``n_variables`` is set,
+        it is computed on ``support_``. Samples of weight 0 have NaN.
     press_ : float
-        Mean over the samples of the squared leave-one-out error under the own cluster, axes and
-        mean fitted without the sample, on all variables; exact, by leave-one-out projection with
-        ``n_variables``, and to first order in passes over more than 10,000 rows.
+        Mean squared leave-one-out error over the samples, on all variables. Axes and mean are
+        fitted without the sample. It is exact up to 10,000 samples, and a first-order approximation
+        for more.
     noise_variance_ : float
-        Variance per direction outside the subspaces, pooled over the clusters. The directions are
-        those that X spans: p, or fewer where there are fewer samples. "likelihood" divides by at
-        least 1e-10 of the mean variance of X per direction. With missing cells, this is at least
-        1e-10 of the mean square of a cell.
+        Variance per direction outside the subspaces, pooled over the clusters. X spans p
+        directions, or fewer if there are few samples.
     score_variance_ : float
-        The same, but at most twice what the median squared residual of a sample says, and at least
-        1e-10 of the mean variance of X per direction: what "distance" weighs the axes against.
-        There only if ``criterion_`` is "distance".
+        Noise variance that "distance" compares the axes with. It is ``noise_variance_``, but at
+        most twice the variance that the median residual implies. Only ``criterion_`` "distance" has
+        it.
     missing_share_ : float
-        Share of the cells of X that were missing. If there are any, the clusters are those of a
-        mixture fitted to the observed cells, ``labels_`` are ``predict(X)``, ``criterion_`` is
-        "likelihood", ``objective_path_`` and ``n_iter_`` are those of EM, and errors and influence
-        are left out as "hat" and brought to all p cells: those of o observed ones, times
-        (p - r) / (o - r).
+        Share of the values of X that were missing. Only a fit to missing values has it.
     criterion_ : str
-        The criterion that ran: "hat" where "loo" was asked for and rows are read in passes;
-        "union_influence" is the default with ``n_variables``.
+        The criterion that the fit used. "union_influence" is the default if ``n_variables`` is set.
     objective_ : float
-        Sum over the samples of their score under the own cluster.
+        Sum of the scores of all samples in their own clusters. Lower is better.
     objective_path_ : ndarray
-        The objective at every sweep of the best start, before any refinement by "ppca". It may
-        rise ("Does it converge?", https://subspaces.readthedocs.io).
+        Objective after each iteration of the best start, before ``refine="ppca"``. It can rise
+        ("Does it converge?", https://subspaces.readthedocs.io).
     n_iter_ : int
-        Number of its sweeps.
+        Number of iterations of the best start.
     stop_reason_ : str
-        Why it stopped: "converged" (no label of ``labels_`` moves), "overshot" (the sweeps ended in
-        a worse partition than the one they had met before, which was kept), "cycle" (they came back
-        to an earlier one; the best was kept), "restless" (in the last five sweeps at most 1 % of
-        1,000 samples or more moved, and the objective fell by at most 0.1 %; the best was kept),
-        "max_iter", "infeasible" (a cluster could not be kept alive), "local minimum" (after
-        "descent") or "refined" (by "ppca", with other labels).
+        Why the best start stopped:
+
+        - "converged": no label changes any more.
+        - "overshot": the iterations ended in worse clusters than they had found. The best ones are
+          kept.
+        - "cycle": the iterations returned to earlier clusters. The best ones are kept.
+        - "restless": at most 1 % of at least 1,000 samples still moved in each of the last five
+          iterations, and the objective hardly fell. The best clusters are kept.
+        - "max_iter": ``max_iter`` iterations were not enough.
+        - "infeasible": a cluster got too few samples.
+        - "local minimum": no single move lowers the objective (``refine="descent"``).
+        - "refined": ``refine="ppca"`` changed the labels.
     starts_ : list of dict
-        Each start: its kind, its ``promise`` (minus the log of the leave-one-out t-likelihood of
-        its first partition, plus what judging starts charge it, if starts are compared as they
-        come), and what it reached. The lowest ``merit`` won. "not swept": its promise was out of
-        reach of the best.
+        What each start reached. The start with the lowest ``merit`` won. ``promise`` rates the
+        labels of a start before its first iteration, and lower is better. "not swept" means that
+        the promise was too far from the best.
     start_margin_ : float
-        How far the best start is ahead of the best that ended in another partition, relative to
-        what they are compared by; infinite if all that were swept ended in the same.
+        How far the best start is ahead of the best one with other clusters, relative to its
+        ``merit``. It is infinite if all starts found the same clusters.
     fit_ : Fit
-        All that was found as one frozen value, which the attributes here are read from; see
-        ``psc.result.Fit``.
+        The whole result as one frozen value.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    ``labels_`` are the clusters that ``subspaces_`` were fitted to, whatever the kind of X. A
-    sample was scored there by the subspace of its own cluster without it. `predict` scores every
-    row as an outsider, since it cannot know which rows were members. On the training data it may
-    therefore differ from ``labels_``: in less than 1 % of the samples of the paper's scenarios
-    (benchmarks/dense_scenarios.py), and in more if labels still moved when the fit ended
+    ``labels_`` are the clusters that ``subspaces_`` were fitted to. The fit leaves each sample out
+    of its own cluster. `predict` treats every sample as new, so on the training data it can differ
+    from ``labels_``. This concerns less than 1 % of the samples of the paper's scenarios
+    (benchmarks/dense_scenarios.py). It concerns more if labels still moved at the end of the fit
     (``stop_reason_`` is "max_iter", "cycle" or "restless"). If a dimension equals the rank of the
-    data, `predict` and `transform` use "likelihood" whatever the criterion.
+    data, `predict` and `transform` use "likelihood".
 
-    X may be a numpy array, a file mapped into memory, a scipy sparse matrix or a Dask array. For
-    the last three, and for more than 10,000 rows: "Big data: passes, chunks, zeros and streams",
-    https://subspaces.readthedocs.io. Of a Dask array ``labels_`` and ``influence_`` are Dask
-    arrays.
+    If values are missing, PSC fits a mixture of Gaussians to the observed values by EM. ``labels_``
+    are then ``predict(X)``, ``criterion_`` is "likelihood", and ``n_iter_`` counts iterations of
+    EM. Errors and influence use the approximation "hat", and are scaled up from the observed values
+    to all p.
+
+    X may be a numpy array, a memory-mapped file, a scipy sparse matrix or a Dask array. See "Big
+    data: passes, chunks, zeros and streams", https://subspaces.readthedocs.io. For a Dask array,
+    ``labels_`` and ``influence_`` are Dask arrays.
 
     References
     ----------
@@ -360,7 +364,7 @@ class PSC(WeightedClusterer):
 
     @property
     def scores_are_likelihoods_(self) -> bool:
-        """Whether `transform` gives -log densities rather than squared errors."""
+        """Whether `transform` returns minus log densities. Otherwise it returns squared errors."""
         return self.fit_.scored_by == "likelihood"
 
     def _warn_of_odd_samples(self, rows: Array | None, names: NDArray[Any] | None) -> None:
@@ -384,18 +388,18 @@ class PSC(WeightedClusterer):
     def p_values(self, X: Any) -> Any:
         """Return how unusual each sample is for its cluster, if ``outliers`` is set.
 
-        `predict` gives -1 to samples with a p-value up to ``outlier_threshold_``, whatever other
-        samples X has. For a false discovery rate among the samples of X, take the p-values.
+        `predict` labels a sample -1 if its p-value is at most ``outlier_threshold_``. To control
+        the false discovery rate among the samples of X, adjust these p-values.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
-            New samples. One with missing values has the distance that is expected of it.
+            New samples. If values are missing, the expected distance is used.
 
         Returns
         -------
         array of shape (n,)
-            The largest p-value over the clusters.
+            Largest p-value of each sample over the clusters.
         """
         check_is_fitted(self)
         if self.fit_.bulk is None:
@@ -413,16 +417,16 @@ class PSC(WeightedClusterer):
         cluster : int
             Number of the cluster.
         by : {"axes", "difference"}, optional
-            "axes": the variables with a non-zero loading, by the energy of the cluster's members
-            that the loadings put on them; what varies within the cluster. "difference": the
-            variables whose mean over the members is not that of all other samples, by the absolute
-            difference in standard deviations, ``within_std_``; what sets the cluster apart. By
-            default "axes", and "difference" for a cluster of dimension 0, which has none.
+            "axes" returns the variables with a non-zero loading, ordered by how much they vary
+            along the axes. "difference" returns the variables whose cluster mean differs from the
+            mean of all other samples. They are ordered by the size of the difference, divided by
+            ``within_std_``. The default is "axes", or "difference" if the dimension of the cluster
+            is 0.
 
         Returns
         -------
         ndarray
-            Names where X had names, column numbers otherwise.
+            Names of the variables, or column numbers if X had no names.
         """
         check_is_fitted(self)
         cluster = as_count(cluster, "cluster", low=0, high=len(self.subspaces_) - 1)
