@@ -43,16 +43,16 @@ FEW_AXES = 0.1
 @serialisable
 @dataclass(frozen=True, repr=False)
 class Subspace(InShort):
-    """A subspace ``centre + span(basis)`` with the spectrum of the samples it was fitted to.
+    """A subspace ``centre + span(basis)``, and how much the samples vary along its axes.
 
     Attributes
     ----------
     centre : ndarray of shape (p,)
-        A point of the subspace; zero for a linear subspace.
+        A point of the subspace. Zero if the subspace passes through the origin.
     basis : ndarray of shape (p, r)
-        Axes: orthonormal columns, or sparse unit columns.
+        One axis per column: orthonormal columns, or sparse unit columns.
     spectrum : ndarray of shape (r,)
-        Sum over the members of their squared scores on each axis.
+        Sum of the squared scores of the samples on each axis.
     """
 
     centre: Annotated[Array, "p"]

@@ -117,11 +117,12 @@ class SubspaceClusterer(
     ClusterMixin,
     BaseEstimator,
 ):
-    """Base of all estimators; not for use on its own.
+    """Base of all estimators. Do not use it on its own.
 
-    A subclass implements ``_fit``, which takes a checked matrix, NaN for missing cells if it
-    ``_takes_missing``, or `SurveyedBlocks` if it ``_reads_blocks``, and sets the fitted attributes.
-    It overrides ``_scores`` where a score is not the squared distance from ``subspaces_``.
+    A subclass implements ``_fit``, which takes a checked matrix and sets the fitted attributes. If
+    the subclass ``_takes_missing``, the matrix has NaN for missing values. If it ``_reads_blocks``,
+    it may get `SurveyedBlocks`. A subclass overrides ``_scores`` if a score is not the squared
+    distance from ``subspaces_``.
     """
 
     n_clusters: Any  # an int; of PSC, until it has chosen, perhaps "auto"
@@ -162,14 +163,11 @@ class SubspaceClusterer(
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows. `PSC` and `KSubspaces` take sparse matrices and Dask arrays, too, and
-            under scikit-learn's array API dispatch torch and CuPy arrays on their device. `PSC`
-            without ``n_variables``, `KSubspaces` and `MPPCA` take NaN in a dense table for a cell
-            that was not observed.
+            Samples in rows. `MiniBatchPSC` also takes sparse matrices and Dask arrays.
         y : ignored
             For compatibility.
         **unknown
-            Refused. `PSC`, `KSubspaces` and `MPPCA` take ``sample_weight``.
+            Not supported. `PSC`, `KSubspaces` and `MPPCA` take ``sample_weight``.
 
         Returns
         -------
@@ -220,12 +218,12 @@ class SubspaceClusterer(
         y : ignored
             For compatibility.
         **unknown
-            Refused, as by `fit`.
+            Not supported.
 
         Returns
         -------
         ndarray of shape (n,)
-            ``labels_``.
+            Cluster of each sample, ``labels_``.
         """
         return self.fit(X, y, **unknown).labels_
 
@@ -239,7 +237,7 @@ class SubspaceClusterer(
             raise ParameterTypeError(name, fact, advice)
 
     def predict(self, X: Any) -> Any:
-        """Give each row to the cluster under which it scores least, or -1 to an outlier.
+        """Put each sample into the cluster under which it has the lowest score.
 
         Parameters
         ----------
@@ -249,33 +247,33 @@ class SubspaceClusterer(
         Returns
         -------
         ndarray of shape (n,)
-            Cluster of each sample; -1 for an outlier, if the model was fitted with ``outliers``.
+            Cluster of each sample. An outlier gets -1 if the model was fitted with ``outliers``.
         """
         return self._new_rows(X, "predict").labels()
 
     @with_blocks
     def predict_proba(self, X: Any) -> Any:
-        """Probability of each cluster for each sample. The largest is that of `predict`.
+        """Return the probability of each cluster for each sample.
 
-        Each cluster is a Gaussian around its subspace, and all have the same noise. The noise of
-        `PSC` is that of samples left out. How far to trust the probabilities:
-        `diagnostics.label_confidence`.
+        `predict` gives the most probable cluster. Each cluster is a Gaussian around its subspace,
+        and all have the same noise. `PSC` estimates the noise from samples that were left out.
+        `diagnostics.label_confidence` shows how far to trust the probabilities.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
-            New samples. If cells are missing, the observed ones decide.
+            New samples. If values are missing, the observed ones decide.
 
         Returns
         -------
         array of shape (n, n_clusters)
-            Rows sum to 1. Of a Dask array a Dask array.
+            Probabilities, which sum to 1 for each sample. A Dask array if X is one.
         """
         return self._new_rows(X, "predict_proba").probabilities()
 
     @with_blocks
     def score_samples(self, X: Any) -> Any:
-        """Log density of each sample under the Gaussians of `predict_proba`.
+        """Return the log density of each sample under the Gaussians of `predict_proba`.
 
         Parameters
         ----------
@@ -285,51 +283,51 @@ class SubspaceClusterer(
         Returns
         -------
         array of shape (n,)
+            Log densities.
         """
         return self._new_rows(X, "score_samples").log_densities()
 
     def transform(self, X: Any) -> Any:
-        """Score of each sample under each cluster. Lower is nearer, and `predict` takes the lowest.
+        """Return the score of each sample under each cluster. `predict` takes the lowest.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
-            New samples. One with missing cells, under a model of a complete table, has the score
-            that is expected of it once its cells are known, given those that are: in the unit of
-            complete samples, and equal to theirs if nothing is missing. A model that was fitted to
-            a table with missing cells gives minus the log density of the observed cells, of
-            complete samples too.
+            New samples. If values are missing, the score is the one expected from the observed
+            values. A model that was fitted to missing values returns minus the log density of the
+            observed values, for complete samples too.
 
         Returns
         -------
         ndarray of shape (n, n_clusters)
+            Scores. Lower is nearer.
         """
         return self._new_rows(X, "transform").scores()
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the mean score of the samples under the cluster they are predicted to be in.
+        """Return minus the mean score of the samples under their predicted clusters.
 
-        Higher is better, as model selection in scikit-learn expects it. Squared errors fall with
-        every further dimension or cluster, on new samples, too: to choose among those, use
-        `metrics.likelihood_scorer`, or `subspaces.selection`. Samples with missing cells count
-        as `transform` scores them.
+        Higher is better, as in scikit-learn. Do not use it to choose the number of clusters or
+        dimensions, because squared errors always fall with more of them. Use `subspaces.selection`
+        or `metrics.likelihood_scorer` instead.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
-            New samples.
+            New samples. `transform` scores missing values the same way.
         y : ignored
             For compatibility.
 
         Returns
         -------
         float
+            Minus the mean score.
         """
         return -self._new_rows(X, "score").mean_score()
 
     @with_subspaces
     def project(self, X: Any) -> Any:
-        """Coordinates of each sample in the subspace of the cluster it is predicted to be in.
+        """Return the coordinates of each sample in the subspace of its predicted cluster.
 
         Parameters
         ----------
@@ -339,17 +337,18 @@ class SubspaceClusterer(
         Returns
         -------
         list of n arrays
-            As long as the own subspace has dimensions, so possibly ragged. Of a Dask array a Dask
-            array, as wide as the largest dimension, with nan beyond the own.
+            One coordinate per dimension of the sample's own subspace, so lengths can differ. For a
+            Dask array, a Dask array that is as wide as the largest dimension and filled up with
+            NaN.
         """
         return self._new_rows(X, "project").coordinates()
 
     @with_subspaces
     def reconstruct(self, X: Any) -> Any:
-        """Nearest point to each sample in the subspace of the cluster it is predicted to be in.
+        """Return the nearest point to each sample in the subspace of its predicted cluster.
 
-        A model with ``preparation_`` answers in raw units where that only scales variables, and
-        otherwise in the values of the prepared variables.
+        If the model has ``preparation_`` and that only scales variables, the points are in raw
+        units. Other preparations give points in the prepared variables.
 
         Parameters
         ----------
@@ -359,27 +358,27 @@ class SubspaceClusterer(
         Returns
         -------
         array of shape (n, p)
-            Of a Dask array a Dask array. After ``set_output(transform="pandas")`` a frame with the
-            index of X and the names of the variables.
+            The points. A Dask array if X is one. After ``set_output(transform="pandas")``, a data
+            frame with the index of X and the names of the variables.
         """
         return as_set_output(self._new_rows(X, "reconstruct").nearest_points(), X, self)
 
     @with_missing
     def impute(self, X: Any) -> Any:
-        """Fill the cells of X that are missing with what the model expects there.
+        """Fill in the missing values of X with the values that the model expects.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples, NaN where a cell was not observed; each has one value at least.
+            Samples, with NaN for missing values. Each needs at least one observed value.
 
         Returns
         -------
         array of shape (n, p)
-            The mean over the clusters, each with its probability given what was observed. Cells
-            that were observed are as they were. A model that prepares its samples returns the
-            variables that it keeps, in the units of X. After ``set_output(transform="pandas")``
-            a frame with the index and the columns of X.
+            The table without missing values. Observed values stay the same. Each filled value is
+            the mean over the clusters, weighted by their probabilities. A model with
+            ``preparation_`` returns the variables that it keeps, in the units of X. After
+            ``set_output(transform="pandas")``, a data frame with the index and columns of X.
         """
         filled = self._new_rows(X, "impute").imputed()
         preparation: Preparation | None = getattr(self, "preparation_", None)
@@ -399,54 +398,53 @@ class SubspaceClusterer(
         n_nulls: int = 99,
         random_state: Seed = None,
     ) -> Any:
-        """Variables that set clusters apart from all other samples, with tests of each.
+        """Test which variables set clusters apart from all other samples.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
-            The data of fit, with its missing cells, which are left out; other values, filled ones
-            among them, or samples in another order, are refused. A model with ``preparation_``
-            takes raw values, and tests them on the scale of its preparation, the variables that it
-            does not keep too. The last step of a recipe was fitted to prepared values: use the
-            recipe's own `markers`.
+            The data of `fit`, in the same order and with the same missing values, which are left
+            out. A model with ``preparation_`` takes raw values. It tests all variables on the
+            prepared scale, including those that it does not keep. If the model is the last step of
+            a recipe, use `markers` of the recipe.
         cluster : int, optional
-            The cluster asked for; by default all of them.
+            The cluster to test. By default all clusters.
         split_half : bool, default False
-            Whether to add p-values that are not optimistic, from clusters that copies of this model
-            find in halves of the variables: see `subspaces.diagnostics.markers`.
+            Whether to add p-values that are not optimistic. The model then also clusters each half
+            of the variables. See `subspaces.diagnostics.markers`.
         n_nulls : int, default 99
-            With ``split_half``, how many tables of one group are drawn.
+            How many tables of one group to draw, if ``split_half`` is True.
         random_state : int, RandomState or None
             Seed of the halves and of these tables.
 
         Returns
         -------
         Markers
-            ``.table`` with the difference, effect, rank statistic, p-value, false discovery rate
-            and shares of each variable; ``.verdict``, why the p-values are optimistic.
+            ``.table`` has the difference, effect, rank statistic, p-value, false discovery rate and
+            shares of each variable. ``.verdict`` tells you how far to trust the p-values.
         """
         from subspaces.diagnostics._markers import markers_of_model
 
         return markers_of_model(self, X, cluster, n_nulls, random_state, split_half=split_half)
 
     def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
-        """Write what was found as one interactive HTML page that works offline.
+        """Write the result as one interactive HTML page that works offline.
 
         Parameters
         ----------
         X : array-like of shape (n, p), optional
-            The data of fit. Not needed, but with it the distances from the subspaces are shown.
+            The data of `fit`. With it, the page also shows the distances from the subspaces.
         path : str or Path, default "report.html"
-            Where to write; a file that is there is replaced once the page is complete.
+            Where to write the page. An existing file is replaced once the page is complete.
         **options
             ``title``, ``classes`` (known ones), ``metadata``, ``names`` (of the clusters),
-            ``sample_names``, ``variable_names``, ``stability``, ``selection`` and ``markers``: see
+            ``sample_names``, ``variable_names``, ``stability``, ``selection`` and ``markers``. See
             `subspaces.pages.render`.
 
         Returns
         -------
         Path
-            Where the page is.
+            Path of the page.
         """
         from subspaces.pages import write
 
@@ -454,12 +452,12 @@ class SubspaceClusterer(
 
     @with_blocks
     def move_to(self, X: Any) -> Self:
-        """Bring the fitted attributes to the library, device and type of X, to predict there.
+        """Move the fitted attributes to the library, device and type of X, to predict there.
 
         Parameters
         ----------
         X : array
-            Of numpy, or under scikit-learn's array API dispatch of torch or CuPy.
+            A numpy array. If array API dispatch of scikit-learn is on, also a torch or CuPy array.
 
         Returns
         -------
@@ -472,19 +470,19 @@ class SubspaceClusterer(
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model as plain arrays and JSON, for `subspaces.load`.
+        """Save the fitted model to a file that `subspaces.load` reads.
 
         Parameters
         ----------
         path : str or path
-            The file, written exactly where it is named; ``.npz`` suits it. It appears when it is
-            complete, in place of an earlier one.
+            Name of the file, for example ``model.npz``. An existing file is replaced once the new
+            one is complete.
 
         Notes
         -----
-        Parameters, attributes and ``record_`` are stored; what `set_output` was told is not. A
-        parameter that is neither number, text nor array (a function as ``init``, a RandomState) is
-        stored as its default, with a warning: it is of no use to `predict`.
+        The file has plain arrays and JSON: the parameters, the attributes and ``record_``. It does
+        not keep what you passed to `set_output`. Functions and RandomState objects as parameters
+        are replaced by the default, with a warning. `predict` does not need them.
         """
         check_is_fitted(self)
         if not type(self).__module__.startswith("subspaces."):

@@ -28,31 +28,31 @@ serialisable(Verdict)
 class Record(InShort):
     """Time and warnings of a fit, and the scores and coordinates of its samples.
 
-    Where scores and coordinates are more than ``MOST_NUMBERS`` = 5e6 numbers, all attributes with
-    one entry per sample are None.
+    If scores and coordinates would be more than 5 million numbers, all attributes with one entry
+    per sample are None.
 
     Attributes
     ----------
     seconds : float
         Wall time of the fit.
     warned : tuple of Message
-        Every warning raised during it, as a value.
+        All warnings of the fit, as values.
     messages : tuple of str
-        The same as sentences.
+        All warnings of the fit, as sentences.
     sample_names : ndarray of shape (n,) or None
-        The index of a data frame, if X had one.
+        Index of the data frame, if X was one.
     scores : ndarray of shape (n, K) or None
-        Score of each sample under each cluster, as ``transform`` gives.
+        Score of each sample under each cluster, as `transform` returns it.
     coordinates : ndarray of shape (n, R) or None
-        Of each sample in the subspace of its label, with nan beyond that subspace's dimension and
-        for an outlier; None where the method has no subspaces.
+        Coordinates of each sample in the subspace of its cluster, filled up with NaN. Outliers have
+        NaN only. None if the method has no subspaces.
     influence : ndarray of shape (n,) or None
-        ``influence_`` of `PSC`; None for other estimators.
+        ``influence_`` of `PSC`. None for other estimators.
     distances : ndarray of shape (n,) or None
-        Distance of each sample from the subspace of its label, of an outlier from the nearest;
-        without subspaces the root of its score.
+        Distance of each sample from the subspace of its cluster, or from the nearest one for an
+        outlier. If the method has no subspaces, the square root of the score.
     verdicts : tuple of str or Verdict
-        How far to trust the clusters, from whoever measured that after the fit.
+        How far to trust the clusters, if this was measured after the fit.
     """
 
     seconds: float
@@ -66,7 +66,7 @@ class Record(InShort):
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """Every warning raised during the fit, as Python says it."""
+        """All warnings of the fit, as sentences."""
         return tuple(map(str, self.warned))
 
 

@@ -7,7 +7,7 @@ from subspaces.estimators._base import SubspaceClusterer
 
 
 class WeightedClusterer(SubspaceClusterer):
-    """Base of the estimators that take ``sample_weight``; not for use on its own.
+    """Base of the estimators that take ``sample_weight``. Do not use it on its own.
 
     A subclass implements ``_fit_any``, which takes the checked data and weights (n,), or None.
     """
@@ -18,18 +18,18 @@ class WeightedClusterer(SubspaceClusterer):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows. `PSC` and `KSubspaces` take sparse matrices and Dask arrays, too, and
-            under scikit-learn's array API dispatch torch and CuPy arrays on their device. `PSC`
-            without ``n_variables``, `KSubspaces` and `MPPCA` take NaN in a dense table for a cell
-            that was not observed.
+            Samples in rows. In a dense table, NaN is a missing value. `PSC` does not accept missing
+            values if ``n_variables`` is set. `PSC` and `KSubspaces` also take sparse matrices and
+            Dask arrays. If array API dispatch of scikit-learn is on, they take torch and CuPy
+            arrays.
         y : ignored
             For compatibility.
         sample_weight : array-like of shape (n,), optional
-            What each sample counts; 1 by default. A sample of weight 2 counts as two equal samples,
-            and one of weight 0 is only given a label. The leave-one-out errors leave out one copy,
-            or all of a sample of weight below 1.
+            How much each sample counts, 1 by default. A sample of weight 2 counts as two equal
+            samples. A sample of weight 0 only gets a label. Leave-one-out errors leave out one
+            copy, or the whole sample if its weight is below 1.
         **unknown
-            Refused.
+            Not supported.
 
         Returns
         -------
@@ -51,14 +51,14 @@ class WeightedClusterer(SubspaceClusterer):
         y : ignored
             For compatibility.
         sample_weight : array-like of shape (n,), optional
-            What each sample counts, as in `fit`.
+            How much each sample counts, as in `fit`.
         **unknown
-            Refused, as by `fit`.
+            Not supported.
 
         Returns
         -------
         ndarray of shape (n,)
-            ``labels_``.
+            Cluster of each sample, ``labels_``.
         """
         return self.fit(X, y, sample_weight, **unknown).labels_
 

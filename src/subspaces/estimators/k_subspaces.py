@@ -10,8 +10,8 @@ from subspaces.psc.fit import fit
 class KSubspaces(WeightedClusterer):
     """K-subspaces clustering.
 
-    Alternates between fitting a PCA to each cluster and giving each sample to the cluster whose
-    subspace is nearest. If ``affine=True`` and the dimension is 0, this is K-means.
+    KSubspaces fits a PCA to each cluster, moves each sample to the nearest subspace, and repeats.
+    If ``affine=True`` and the dimension is 0, this is K-means.
 
     Parameters
     ----------
@@ -20,67 +20,63 @@ class KSubspaces(WeightedClusterer):
     n_components : int or one int per cluster, default 1
         Dimension of the subspaces.
     affine : bool, default False
-        Whether a subspace has a centre of its own; otherwise all pass through the origin.
+        Whether each cluster has its own centre. Otherwise all subspaces pass through the origin.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
-        First partitions. "portfolio": several kinds, chosen by the number of samples, the rank and
-        the dimensions; of more than 2000 samples a sample is searched and the best partition
-        extended to all ("Where the search starts, and which start wins",
-        https://subspaces.readthedocs.io). A callable is called as
-        ``init(X, n_clusters, random_state=...)`` and returns labels.
+        How the search starts ("Where the search starts, and which start wins",
+        https://subspaces.readthedocs.io). "portfolio" makes several kinds of starts that suit the
+        samples. If there are more than 2,000 samples, it clusters a part of them first. KSubspaces
+        calls a callable as ``init(X, n_clusters, random_state=...)`` and expects labels.
     n_init : int or "auto", default "auto"
-        Number of starts; "auto" is 12, and on a device one start of a name other than
-        "portfolio".
+        Number of starts. "auto" is 12. On a GPU it is 1, unless ``init="portfolio"``.
     max_iter : int, default 50
-        Most sweeps of one start. With missing cells, EM makes up to ten times as many steps.
+        Largest number of iterations of a start. If values are missing, EM makes up to ten times as
+        many.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Threads over which the starts are spread, after joblib's conventions. Passes over more than
-        10,000 rows use as many threads as scikit-learn's K-means would (OMP_NUM_THREADS,
-        ``threadpoolctl``). The result depends on neither.
+        Number of threads, as in joblib. Fits of more than 10,000 samples use as many threads as
+        K-means of scikit-learn does (OMP_NUM_THREADS, ``threadpoolctl``). The result does not
+        depend on the number.
     verbose : int, default 0
-        1: print a line per start that is swept; 2: one per sweep, too. `subspaces.progress` and
-        scikit-learn's callbacks (`set_callbacks`, from its version 1.9 on) hear the same.
+        1 prints a line for each start, and 2 a line for each iteration. `subspaces.progress` and
+        the callbacks of scikit-learn 1.9 (`set_callbacks`) get the same steps.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
-        Cluster of each sample, equal to ``predict(X)``.
+        Cluster of each sample, the same as ``predict(X)``.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_components_ : ndarray of shape (n_clusters,)
-        Dimensions.
+        Dimension of each subspace.
     objective_ : float
-        Sum of the squared residuals.
+        Sum of the squared distances of the samples from their subspaces.
     objective_path_ : ndarray
-        The objective at every sweep of the best start.
+        Objective after each iteration of the best start.
     n_iter_ : int
-        Number of its sweeps.
+        Number of iterations of the best start.
     stop_reason_ : str
-        Why it stopped: "converged" (no label moves), "cycle", "restless" (at most 1 % of
-        1,000 samples or more still moved), "max_iter", "infeasible" (a cluster could not be kept
-        alive) or, after a cluster was refilled, "overshot" (the sweeps ended in a
-        worse partition than the one they had met before, which was kept).
+        Why the best start stopped: "converged", "cycle", "restless", "max_iter", "infeasible" or
+        "overshot". `PSC` explains them. The best clusters are kept.
     starts_ : list of dict
         What each start reached.
     start_margin_ : float
-        How far the best start is ahead of the best that ended in another partition, relative to
-        what they are compared by; infinite if all ended in the same.
+        How far the best start is ahead of the best one with other clusters, relative to its
+        objective. It is infinite if all starts found the same clusters.
     missing_share_ : float
-        Share of the cells of X that were missing. If there are any, the clusters are those of a
-        mixture fitted to the observed cells, and ``objective_`` and `transform` are minus log
-        densities of these.
+        Share of the values of X that were missing. Only a fit to missing values has it. The
+        clusters are then those of a mixture of Gaussians, fitted to the observed values.
+        ``objective_`` and `transform` are minus log densities of the observed values.
     fit_ : Fit
-        All that was found as one frozen value, which the attributes here are read from; see
-        ``psc.result.Fit``.
+        The whole result as one frozen value.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    X may be a numpy array, a file mapped into memory, a scipy sparse matrix or a Dask array. For
-    the last three, and for more than 10,000 rows: "Big data: passes, chunks, zeros and streams",
-    https://subspaces.readthedocs.io. Of a Dask array ``labels_`` is a Dask array.
+    X may be a numpy array, a memory-mapped file, a scipy sparse matrix or a Dask array. See "Big
+    data: passes, chunks, zeros and streams", https://subspaces.readthedocs.io. For a Dask array,
+    ``labels_`` is a Dask array.
 
     References
     ----------
