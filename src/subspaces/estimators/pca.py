@@ -64,36 +64,37 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         not change. If there are fewer than 25 samples, it finds outliers in up to a fifth of tables
         that have none.
     random_state : int, RandomState or None
-        Seed of the values that ``choice_`` leaves out of large tables. Nothing else is random.
+        Seed. It only matters for large tables, in which ``choice_`` leaves out random values.
 
     Attributes
     ----------
     n_components_ : int
         Number of components, R.
     components_ : ndarray of shape (R, p)
-        Axes, the strongest first: unit vectors, 0 at variables that do not vary. The loading of
-        largest magnitude of each is positive.
+        Axes, the strongest first. Each is a unit vector whose largest loading is positive.
+        Variables that do not vary have loading 0.
     mean_ : ndarray of shape (p,)
-        What is subtracted from each variable; 0 with ``center=False``.
+        Mean of each variable, which is subtracted. Zero if ``center=False``.
     scale_ : ndarray of shape (p,) or None
-        What each is then divided by, 1 for those that do not vary; None with ``scale=False``.
+        Standard deviation that each variable is divided by, or 1 if it does not vary. None if
+        ``scale=False``.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (R,)
-        Variance along each axis, its share of the total, and the length of the scores; of the
-        scaled variables with ``scale=True``, and around the origin with ``center=False``.
+        Variance along each axis, its share of the total, and the length of the scores. They refer
+        to the scaled variables if ``scale=True``, and to the origin if ``center=False``.
     noise_variance_ : float
-        Mean variance along the other axes.
+        Mean variance along the axes that are not kept.
     choice_ : PCAComponents
         How many components are stronger than noise, how sure this is, and how many help to predict.
         It has ``verdict``, ``low``, ``high``, ``n_predictive``, ``table`` and ``plot()``.
     influence_ : PCAInfluence
-        Of each sample: the ``angle`` by which the subspace turns without it, its ``leverage`` and
-        its leave-one-out error ``loo_error``.
+        How much each sample matters: the ``angle`` by which the subspace turns without it, its
+        ``leverage`` and its leave-one-out error ``loo_error``.
     rests_on_ : ndarray of shape (R,)
-        Row of the most influential sample of each component.
+        Row number of the most influential sample of each component.
     missing_share_ : float
         Share of the values that were missing.
     n_samples_, n_features_in_ : int
-        Size of the table.
+        Number of samples and of variables.
     feature_names_in_ : ndarray of shape (p,)
         Names of the variables, if X had names.
 
@@ -159,13 +160,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows. In a dense table NaN is a value that was not observed. Sparse matrices,
-            Dask arrays, files mapped to memory and, under scikit-learn's array API dispatch, arrays
-            on a device are read in blocks.
+            Samples in rows. In a dense table, NaN is a missing value. Sparse matrices, Dask arrays
+            and memory-mapped files are read in blocks. If array API dispatch of scikit-learn is on,
+            so are arrays on a GPU.
         y : ignored
             For compatibility.
         sample_weight : array-like of shape (n,), optional
-            How often each sample counts: 2 is the sample twice, 0 its absence.
+            How often each sample counts. 2 counts it twice, and 0 leaves it out. Not supported with
+            missing values.
 
         Returns
         -------
@@ -237,36 +239,36 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @property
     def choice_(self) -> PCAComponents:
-        """How many components there are, how sure that is, and how many predict."""
+        """How many components are stronger than noise, and how sure this is."""
         check_is_fitted(self)
         return self.fit_.choice
 
     @property
     def influence_(self) -> PCAInfluence:
-        """Which samples the components rest on."""
+        """How much each sample influences the components."""
         check_is_fitted(self)
         return self.fit_.influence
 
     def loadings(self, level: float = 0.95) -> Any:
         """Return the loadings of the variables, with intervals from the exact jackknife.
 
-        The standard error of a loading is that of n fits, each without one sample, its axes with
-        the signs of these. An interval is wide if the samples do not agree on an axis. It is too
-        narrow if two components have nearly equal variances, since their axes may turn into each
-        other: ``mixed`` marks them, and only their plane is sure. If ``scale=True``, the scales are
-        held, which makes intervals slightly wide.
+        The standard errors come from n fits, each without one sample. An interval is wide if the
+        samples do not agree on an axis. If two components have nearly equal variances, their axes
+        can turn into each other. ``mixed`` marks them: their intervals are too narrow, and only the
+        plane of both axes is sure. If ``scale=True``, intervals are slightly too wide, because the
+        scales do not change with the samples.
 
         Parameters
         ----------
         level : float, default 0.95
-            How often an interval holds the true loading.
+            Probability that an interval contains the true loading.
 
         Returns
         -------
         pandas.DataFrame
-            One row per component, counted from 1, and variable: the columns ``variable``,
-            ``component``, ``loading``, ``low``, ``high``, ``p_value`` (of a loading of 0) and
-            ``mixed`` (the gap to a neighbouring variance is within two standard errors of 0).
+            One row per component and variable. Components count from 1. The columns are
+            ``variable``, ``component``, ``loading``, ``low``, ``high``, ``p_value`` (of a loading
+            of 0) and ``mixed``.
 
         Examples
         --------
@@ -299,9 +301,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, p), optional
-            New samples, without missing values; by default those of `fit`, each left out in turn.
+            New samples, without missing values. By default the samples of `fit`, each left out in
+            turn.
         level : float, default 0.05
-            The chance that a table without outliers has a sample beyond the limits.
+            Probability that a table without outliers has a sample beyond the limits.
 
         Returns
         -------
@@ -326,13 +329,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows, the variables of `fit` in columns. Missing values are filled as by
+            Samples in rows, with the variables of `fit`. Missing values are filled in as by
             `impute`.
 
         Returns
         -------
         ndarray of shape (n, n_components)
-            In single precision if X is.
+            Scores, in single precision if X is.
         """
         units = self._units if self.whiten else None
         blocks = self._blocks(X, "transform")
@@ -352,7 +355,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, p)
-            The points of the components' subspace, in the units of the variables.
+            Points in the subspace of the components, in the units of the variables.
         """
         check_is_fitted(self)
         width = self.n_components_
@@ -376,13 +379,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows, the variables of `fit` in columns; NaN for a missing value.
+            Samples in rows, with the variables of `fit`. NaN is a missing value.
 
         Returns
         -------
         array of shape (n, p)
-            Observed values as they were; in single precision if X is. After
-            ``set_output(transform="pandas")`` a frame with the index and the columns of X.
+            The table without missing values, in single precision if X is. Observed values stay the
+            same. After ``set_output(transform="pandas")``, a data frame with the index and columns
+            of X.
         """
         if is_dask(X):
             self._check_new(X, "impute")
@@ -397,7 +401,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (p, p)
-            In the units of X.
+            Covariance, in the units of X.
         """
         check_is_fitted(self)
         return self._as_fitted(self.fit_.covariance())
@@ -408,6 +412,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (p, p)
+            Inverse covariance.
         """
         check_is_fitted(self)
         self._check_density()
@@ -419,13 +424,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows, the variables of `fit` in columns. If values are missing, the
-            likelihood is that of the observed ones.
+            Samples in rows, with the variables of `fit`. Missing values are ignored.
 
         Returns
         -------
         ndarray of shape (n,)
-            Log-densities in the units of X, also with ``scale=True``.
+            Log densities in the units of X, even if ``scale=True``.
         """
         blocks = self._blocks(X, "score_samples")
         self._check_density()
@@ -439,13 +443,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows, the variables of `fit` in columns.
+            Samples in rows, with the variables of `fit`.
         y : ignored
             For compatibility.
 
         Returns
         -------
         float
+            Mean log-likelihood per sample.
         """
         return float(in_main_memory(self.score_samples(X)).mean())
 
@@ -455,8 +460,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         path : str or path
-            The file, written exactly where it is named; ``.npz`` suits it. It appears when it is
-            complete, in place of an earlier one.
+            Name of the file, for example ``model.npz``. An existing file is replaced once the new
+            one is complete.
         """
         check_is_fitted(self)
         parameters = self.get_params(deep=False)
