@@ -39,42 +39,49 @@ class PCAComponents(WithVerdict):
     Attributes
     ----------
     n_components : int
-        How many components stand out of the noise; 0 is possible.
+        How many components are stronger than noise. It can be 0.
     low, high : int or None
-        How many stand out beyond all doubt (noise reaches as far once in 1000 tables), and how many
-        might (one time in two). None where the variables are correlated.
+        Smallest and largest plausible number. Noise alone reaches the components up to ``low`` in
+        one of 1,000 tables, and those up to ``high`` in one of two. None if the variables are
+        correlated.
     n_predictive : int
-        How many axes predict a left-out cell best. Of components near the edge some are there and
-        yet make the prediction worse.
+        How many axes predict left-out values best. It can be smaller than ``n_components``, because
+        a weak component can make the prediction worse.
     ratio : ndarray of shape (m,)
-        Strength of each axis: its eigenvalue over the edge of the noise; above 1 it is a component,
-        unless the noise is correlated. Before it may lie the axis of a loud variable, below 1.
+        Strength of each axis: its eigenvalue over the largest one that noise reaches. Above 1 it is
+        a component, unless the noise is correlated. Axes below 1 can come first if a single
+        variable has a large variance.
     ratio_without : ndarray of shape (m,)
-        The same without the sample that the axis rests on most.
+        Strength of each axis without its most influential sample.
     rests_on : ndarray of shape (m,)
-        Row of that sample; ``table`` has its name.
+        Row number of the most influential sample of each axis. ``table`` has its name.
     alone : ndarray of shape (m,), of bool
-        Whether the axis stands out by that sample alone.
+        Whether the axis is stronger than noise only because of that sample.
     noise : {"none", "equal", "unequal", "unequal_samples", "heavy", "correlated", "unknown"}
-        Kind of the noise: none, variables of equal or unequal variance, samples of unequal
-        variance, heavy tails, correlated variables, where the count is that of the break in the
-        spectrum, or unknown in a table that is too small.
+        Kind of noise.
+
+        - "none": there is no noise.
+        - "equal", "unequal": the variables have equal or unequal noise.
+        - "unequal_samples": the samples have unequal noise.
+        - "heavy": the noise has heavy tails.
+        - "correlated": the variables are correlated. The number is where the eigenvalues drop.
+        - "unknown": the table is too small.
     correlation : float
-        z value of the correlation among the columns beyond the components.
+        Correlation among the variables beyond the components, as a z value.
     hidden : float
-        Share of the variance below which a component would not be seen.
+        Share of the variance below which we cannot see a component.
     explained : ndarray of shape (m,)
         Share of the variance along each axis.
     loco : ndarray of shape (m + 1,) or more
-        Mean squared leave-one-cell-out error with 0, 1, ..., m axes, and beyond while it falls.
+        Mean squared error of left-out values with 0, 1, ..., m axes. It continues as long as the
+        error falls.
     kinds : list of AxisKind
-        What each axis is, such as "component", "perhaps" or "noise". An axis within the count that
-        is weaker than noise, or has next to no variance, is not called a component.
+        What each axis is, such as "component", "perhaps" or "noise".
     conclusion : Verdict
-        How many components there are and the gravest doubt, as a value. Its ``grade`` says how sure
-        the number is: SURE, DOUBTFUL, or NO if there is no number to find.
+        The verdict as a value. Its ``grade`` tells you how sure the number is: SURE, DOUBTFUL, or
+        NO if no number can be found.
     sample_names : ndarray of shape (n,) or None
-        The index of the data frame, if X had one.
+        Index of the data frame, if X was one.
     """
 
     n_components: int
@@ -96,7 +103,7 @@ class PCAComponents(WithVerdict):
 
     @property
     def table(self) -> Any:
-        """One row per axis, as a pandas DataFrame; as a dict of columns where pandas is missing."""
+        """One row per axis, as a pandas DataFrame, or a dict of columns if pandas is missing."""
         names = self.sample_names
         rests_on = self.rests_on if names is None else names[self.rests_on]
         columns = {
@@ -117,7 +124,7 @@ class PCAComponents(WithVerdict):
         Parameters
         ----------
         ax : pair of matplotlib Axes, optional
-            Where to draw the two panels; by default a new figure.
+            Where to draw the two panels. By default a new figure.
 
         Returns
         -------
@@ -139,48 +146,49 @@ def pca_components(
 ) -> PCAComponents:
     """Find how many components a PCA has, and how many help to predict missing values.
 
-    An axis is a component if its eigenvalue is above what noise alone stays below in 99 of 100
-    tables, given the noise that the axes before it leave. If samples or variables have unequal
-    noise, each is divided by its own before the components are counted. Variables may be parts of a
-    whole that sum to a constant. Heavy tails and correlated columns are recognised. If tails are
-    heavy, the level is 95 of 100 tables, and the eigenvalue has to reach it without its most
-    influential sample. Samples that depend on their neighbours, as in a time series, are warned of.
+    An axis is a component if its eigenvalue is larger than that of noise alone in 99 of 100 tables.
+    If samples or variables have unequal noise, each is divided by its own noise first. Heavy tails
+    and correlated variables are recognised. If tails are heavy, 95 of 100 tables are enough, but
+    without the most influential sample of the axis. Variables may be parts of a whole that sum to a
+    constant. If samples depend on their neighbours, as in a time series, there is a warning.
 
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows. NaN is a cell that was not observed. In fewer than five samples or three
-        variables nothing can be told from noise: the first axis is the answer, graded NO.
+        Samples in rows. NaN is a missing value. With fewer than five samples or three variables,
+        the answer is the first axis, with the grade NO.
     center : bool, default True
-        Whether the PCA has a mean.
+        Whether to subtract the mean of each variable first.
     scale : bool, default False
-        Whether each variable is divided by its standard deviation first.
+        Whether to divide each variable by its standard deviation first.
     method : {"auto", "equal", "unequal", "heavy", "correlated"}, default "auto"
-        What the noise is taken for: columns of equal or unequal variance; heavy tails, where a
-        component has to stay without its most influential sample; correlated columns, where the
-        spectrum has to break. "auto" finds out.
+        Kind of noise to assume.
+
+        - "auto": find out.
+        - "equal", "unequal": variables of equal or unequal noise.
+        - "heavy": heavy tails. A component must remain without its most influential sample.
+        - "correlated": correlated variables. The components end where the eigenvalues drop.
     max_components : int, optional
-        Most components to count; by default half of the smaller side of the table, and all that
-        can be told from noise if there are few variables. Twelve axes are looked at first, and
-        twice as many while all of them are components.
+        Largest number to find. By default half of the number of samples or variables, whichever is
+        smaller. If there are few variables, it can be more.
     random_state : int, RandomState or None
-        Seed. Of tables of more than a million cells the leave-one-cell-out error is that of random
-        rows; otherwise nothing is random.
+        Seed. It only matters for more than a million values: the leave-out error then uses random
+        rows.
 
     Returns
     -------
     PCAComponents
         ``.n_components``, ``.low``, ``.high``, ``.n_predictive``, ``.verdict``, ``.table``,
-        ``.plot()``, and what they rest on.
+        ``.plot()`` and more.
 
     Notes
     -----
-    At https://subspaces.readthedocs.io "One PCA you can trust" shows one table of each kind, "The
+    "One PCA you can trust", https://subspaces.readthedocs.io, shows one table of each kind. "The
     edge of noise" and "A left-out cell" have the formulas. Variables that do not vary are left out.
-    With missing cells, whether there are more than r components is asked of the table whose holes r
-    axes have filled; a cell that was not observed counts neither as noise nor as predicted. If
-    samples or variables differ in their noise, the strengths are those after each was divided by
-    its own. Loud variables may still lead the axes of the table: use ``scale=True`` then.
+    Missing values count neither as noise nor as predicted. To decide whether there are more than r
+    components, missing values are filled in from r axes. If noise is unequal, ``ratio`` is the
+    strength after each sample or variable was divided by its own noise. Variables with large noise
+    can still lead the axes of the table, so use ``scale=True`` then.
 
     References
     ----------

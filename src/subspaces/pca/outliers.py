@@ -78,22 +78,24 @@ class PCAOutliers(WithVerdict):
     Attributes
     ----------
     is_outlier : ndarray of bool of shape (n,)
-        Whether a sample does not belong: T2 or Q is beyond its limit.
+        Whether the sample is an outlier: its T2 or Q is beyond the limit.
     t2, t2_limit : ndarray of shape (n,), float
-        Hotelling's T2 on the axes of all other samples, and its limit.
+        Distance along the axes, Hotelling's T2, and its limit. The axes are those of all other
+        samples.
     q, q_limit : ndarray of shape (n,), float
-        Squared distance from those axes, less what their own errors add, and its limit.
+        Squared distance from those axes, corrected for the errors of the axes, and its limit.
     t2_p_value, q_p_value : ndarray of shape (n,)
-        How often a sample that belongs is as far.
+        Probability that a sample which is no outlier is as far.
     error : ndarray of shape (n,)
-        Squared distance from the axes of all other samples as it is: the leave-one-out error.
+        Squared distance from the axes of all other samples, without the correction: the
+        leave-one-out error.
     level : float
-        The chance that a table without outliers has a sample beyond the limits.
+        Probability that a table without outliers has a sample beyond the limits.
     conclusion : Verdict
-        Who does not belong, as a value. Its ``grade`` is SURE if all samples belong, DOUBTFUL if
-        some do not, and NO if those are too many to be outliers.
+        The verdict as a value. Its ``grade`` is SURE if there are no outliers, DOUBTFUL if there
+        are some, and NO if there are too many.
     sample_names : ndarray of shape (n,) or None
-        The index of the data frame, if X had one.
+        Index of the data frame, if X was one.
     variable_names : tuple of str
         Names of the variables.
     """
@@ -114,7 +116,7 @@ class PCAOutliers(WithVerdict):
 
     @property
     def outliers(self) -> Indices:
-        """Rows of the samples that do not belong, the clearest first."""
+        """Row numbers of the outliers, the clearest first."""
         order = np.argsort(np.minimum(self.t2_p_value, self.q_p_value), kind="stable")
         return order[self.is_outlier[order]]
 
@@ -122,7 +124,7 @@ class PCAOutliers(WithVerdict):
     def table(self) -> Any:
         """One row per sample, as a pandas DataFrame with the index of X.
 
-        A dict of columns where pandas is missing.
+        A dict of columns if pandas is missing.
         """
         names = ("t2", "t2_p_value", "q", "q_p_value")
         columns = {name: getattr(self, name) for name in names}
@@ -140,14 +142,14 @@ class PCAOutliers(WithVerdict):
         Parameters
         ----------
         sample : int or str
-            Its row, or its name in the index of X.
+            Row number of the sample, or its name in the index of X.
 
         Returns
         -------
-        DataFrame with a row per variable, or a dict of columns where pandas is missing
-            ``q``: the residual of the variable, with its sign, over the standard deviation of those
-            of samples that belong. ``t2``: the share of the variable in T2. Shares sum to one, and
-            some may be negative.
+        DataFrame with a row per variable, or a dict of columns if pandas is missing
+            ``q`` is the signed residual of the variable, in standard deviations of the residuals of
+            samples that are no outliers. ``t2`` is the share of the variable in T2. Shares sum to
+            one, and some can be negative.
         """
         q, t2 = self.members.contributions(self.row_of(sample))
         return as_frame({"variable": self.variable_names, "q": q, "t2": t2}, index="variable")
@@ -155,8 +157,8 @@ class PCAOutliers(WithVerdict):
     def reasons(self, i: int, count: int = 3) -> list[str]:
         """Return the variables that make sample i an outlier, strongest first.
 
-        They are those of the clearer distance with at least half of the strongest contribution;
-        none for a sample that belongs.
+        They have at least half of the strongest contribution to the clearer distance. Other samples
+        have none.
         """
         if not self.is_outlier[i]:
             return []
@@ -177,9 +179,9 @@ class PCAOutliers(WithVerdict):
         Parameters
         ----------
         names : sequence of str of length n, optional
-            Names of the samples; by default the index of the data frame, or row numbers.
+            Names of the samples. By default the index of the data frame, or row numbers.
         ax : pair of matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Where to draw. By default a new figure.
 
         Returns
         -------
@@ -335,17 +337,17 @@ def pca_outliers(
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows. NaN is a cell that was not observed.
+        Samples in rows. NaN is a missing value.
     n_components : int
         Number of axes, R.
     center : bool, default True
         Whether the PCA has a mean.
     level : float, default 0.05
-        The chance that a table without outliers has a sample beyond the limits.
+        Probability that a table without outliers has a sample beyond the limits.
     robust : bool, default False
-        Whether the axes are those of the samples that belong. Otherwise they are those of all
-        samples, and many outliers of one kind hide each other: then there is a warning. With fewer
-        than 25 samples the robust axes name somebody in up to a fifth of tables without outliers.
+        Whether to fit the axes without the outliers. Otherwise many similar outliers can hide each
+        other, and there is a warning. With fewer than 25 samples, robust axes find outliers in up
+        to a fifth of tables that have none.
 
     Returns
     -------
@@ -355,13 +357,12 @@ def pca_outliers(
 
     Notes
     -----
-    Both distances of a sample are those from the PCA of all others. The limits hold for normal
-    scores and noise, equal or not, from 15 samples on. Scores that fall into clusters are not
-    normal: T2 then says little.
+    Each sample is compared with the PCA of all others. The limits hold for normal scores and noise,
+    and need at least 15 samples. If the scores fall into clusters, T2 means little.
 
-    With missing cells the PCA is fitted to the observed ones. T2 allows for scores that fewer cells
-    place, Q is that of the o observed cells times (p - r) / (o - r), and where a sample is left out
-    the axes stay those of all samples ("hat").
+    If values are missing, the PCA is fitted to the observed ones, and the axes are those of all
+    samples. Q is the distance of the o observed values, times (p - r) / (o - r). T2 allows for
+    scores that are less certain.
 
     Examples
     --------

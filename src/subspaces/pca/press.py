@@ -49,12 +49,12 @@ SHAPES_KEPT = 8
 
 @dataclass(frozen=True, repr=False)
 class Press(InShort):
-    """Predicted residual sum of squares, divided by the number of samples.
+    """Predicted residual sum of squares (PRESS), divided by the number of samples.
 
     Attributes
     ----------
     press : float
-        Mean over the samples.
+        Mean squared leave-one-out error over the samples.
     per_sample : ndarray of shape (n,)
         Squared leave-one-out error of each sample.
     """
@@ -101,20 +101,20 @@ class PCAInfluence(InShort):
     Attributes
     ----------
     angle : ndarray of shape (n,)
-        Angle in radians by which the subspace turns without the sample: the largest principal one.
-        NaN if cells are missing.
+        Largest angle, in radians, by which the subspace turns without the sample. NaN if values are
+        missing.
     leverage : ndarray of shape (n,)
-        Share of the axes that the sample claims for itself, summed over the axes: 0 to R.
+        How much the sample determines the axes, from 0 to R.
     loo_error : ndarray of shape (n,)
-        Exact squared leave-one-out error: how badly the others predict this sample. Of the form
-        "hat" where cells are missing.
+        Exact squared leave-one-out error: how badly the other samples predict this one. If values
+        are missing, the approximation "hat" of `pca_press`.
     influence : ndarray of shape (n,)
         Squared predictive influence, the measure of the paper.
     gradient : ndarray of shape (n, p) or None
-        Exact gradient of half the squared leave-one-out error with respect to the sample; None if
+        Exact gradient of half the squared leave-one-out error with respect to the sample. None if
         samples have weights.
     sample_names : ndarray of shape (n,) or None
-        The index of the data frame, if X had one.
+        Index of the data frame, if X was one.
     """
 
     angle: Array
@@ -133,44 +133,45 @@ def pca_press(
     method: PressMethod = "exact",
     sample_weight: ArrayLike | None = None,
 ) -> Press:
-    """Leave-one-out error of PCA from a single decomposition.
+    """Compute the leave-one-out error of a PCA from a single decomposition.
 
-    Each sample is left out, a PCA of the others is fitted, and the sample is projected on it. The
-    squared distance is its error. No second PCA is computed. The error keeps falling with R, so
-    that it cannot choose the number of axes: `pca_components` does.
+    Each sample is left out in turn, and projected on the PCA of the others. Its squared distance
+    from that PCA is the error. The error keeps falling with R, so you cannot choose R with it. Use
+    `pca_components` instead.
 
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows. NaN is a cell that was not observed, for ``method="hat"``: a sample's error
-        is then that of its o observed cells, brought to all p: times (p - R) / (o - R).
+        Samples in rows. NaN is a missing value, which only ``method="hat"`` accepts. The error of
+        the o observed values is then multiplied by (p - R) / (o - R).
     n_components : int
         Number of axes, R.
     center : bool, default True
-        Whether the PCA has a mean. If so, the mean is refitted without the sample too. If not,
-        the axes pass through the origin, as those of `PSC` do by default. To hold one mean fixed
-        instead, pass ``X - X.mean(axis=0)`` with ``center=False``.
+        Whether the PCA has a mean. The mean is also fitted without the sample. Otherwise the axes
+        pass through the origin, as those of `PSC` do by default. To keep one mean for all samples,
+        pass ``X - X.mean(axis=0)`` with ``center=False``.
     method : {"exact", "hat", "paper"}, default "exact"
-        "exact" solves the secular equation, and refits the few samples that claim nearly all of
-        the axes: equal to refitting, to rounding ("What you can rely on",
-        https://subspaces.readthedocs.io). "hat" divides the residual by one minus the summed
-        leverage. "paper" is the closed form of the paper.
-        "hat" and "paper" hold the axes nearly fixed, and are infinite for a sample of leverage 1.
+        - "exact": equal to fitting n PCAs, up to rounding ("What you can rely on",
+          https://subspaces.readthedocs.io).
+        - "hat": the residual over one minus the leverage. It keeps the axes nearly fixed.
+        - "paper": the closed form of the paper. It also keeps the axes nearly fixed.
+
+        "hat" and "paper" are infinite for a sample of leverage 1.
     sample_weight : array-like of shape (n,), optional
-        How often each sample counts. One copy is left out, or all of a sample of weight below 1. A
-        sample of weight 0 is measured as a new one.
+        How often each sample counts. One copy is left out, or the whole sample if its weight is
+        below 1. A sample of weight 0 is treated as new.
 
     Returns
     -------
     Press
-        ``.press``, the mean over the samples by weight, and ``.per_sample``.
+        ``.press``, the weighted mean over the samples, and ``.per_sample``.
 
     Notes
     -----
-    "Leave-one-out PCA and PRESS", https://subspaces.readthedocs.io, derives the three and reports
-    how they compare. The exact error falls with every axis, even of noise, since a sample's own
-    values place it on the axes; the other two rise at most where variables are many. Whoever tries
-    a second R on a table of the same shape is warned of that, once in a process.
+    "Leave-one-out PCA and PRESS", https://subspaces.readthedocs.io, derives and compares the three
+    methods. The exact error falls with every axis, even an axis of noise, because a sample's own
+    values place it on the axes. The other two rise only if there are many variables. If you try a
+    second R on a table of the same shape, a warning tells you this once.
 
     References
     ----------
@@ -223,31 +224,31 @@ def pca_influence(
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows. NaN is a cell that was not observed: see the notes.
+        Samples in rows. NaN is a missing value. See the notes.
     n_components : int
         Number of axes, R.
     center : bool, default True
-        Whether the PCA has a mean. If so, it is refitted without the sample for ``loo_error`` and
-        held fixed for the other three. If not, the axes pass through the origin, as those of `PSC`
-        do by default.
+        Whether the PCA has a mean. The mean is fitted without the sample for ``angle`` and
+        ``loo_error``, and fixed for the other measures. Otherwise the axes pass through the origin,
+        as those of `PSC` do by default.
     sample_weight : array-like of shape (n,), optional
-        How often each sample counts. One copy is left out, or all of a sample of weight below 1. A
-        sample of weight 0 is measured as a new one.
+        How often each sample counts. One copy is left out, or the whole sample if its weight is
+        below 1. A sample of weight 0 is treated as new.
 
     Returns
     -------
     PCAInfluence
-        ``.leverage``, ``.loo_error``, ``.influence`` and ``.gradient``. Influence and gradient are
-        infinite for the only sample along an axis.
+        ``.angle``, ``.leverage``, ``.loo_error``, ``.influence`` and ``.gradient``. Influence and
+        gradient are infinite for the only sample along an axis.
 
     Notes
     -----
-    The influence is what the paper prints as the gradient of the PRESS. It is not quite that
-    ("The paper's mistakes and our reading", https://subspaces.readthedocs.io); ``gradient`` is.
+    The paper calls ``influence`` the gradient of the PRESS, but the two differ ("The paper's
+    mistakes and our reading", https://subspaces.readthedocs.io). ``gradient`` is the true gradient.
 
-    With missing cells the PCA is fitted to the observed ones, and scores are those of samples whose
-    holes it has filled. ``loo_error`` is then not exact but of the form "hat", as `pca_press` has
-    it; residuals count p over the number of observed cells, and ``gradient`` is NaN in the holes.
+    If values are missing, the PCA is fitted to the observed ones, and then fills in the others.
+    ``loo_error`` is the approximation "hat" of `pca_press`. Residuals are multiplied by p over the
+    number of observed values. ``gradient`` is NaN at missing values.
 
     Examples
     --------
@@ -411,19 +412,19 @@ def _errors(X: Array, n_components: int, method: PressMethod, *, center: bool) -
 
 
 def ols_press(X: Data, y: ArrayLike) -> Press:
-    """Leave-one-out error of ordinary least squares from a single fit.
+    """Compute the leave-one-out error of ordinary least squares from a single fit.
 
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Covariates. No intercept is added; append a column of ones for one.
+        Covariates. No intercept is added: append a column of ones if you want one.
     y : array-like of shape (n,)
         Response.
 
     Returns
     -------
     Press
-        ``.press``, the mean over the samples, and ``.per_sample``: ``(y - X beta)^2/(1 - h)^2``.
+        ``.press``, the mean over the samples, and ``.per_sample``, ``(y - X beta)^2/(1 - h)^2``.
 
     Examples
     --------
