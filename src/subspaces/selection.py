@@ -64,18 +64,18 @@ class Selection(WithVerdict):
     best_ : int or list of int
         The choice.
     best_estimator_ : estimator
-        The model fitted with it.
+        The model fitted with the choice.
     margin_ : float
-        How far the runner-up is behind, as a share of the spread of the criterion over the
-        candidates: near 0 is a coin toss; nan where there is nothing to compare with.
+        How far the second best is behind, as a share of the range of the criterion. Near 0, the
+        choice is arbitrary. NaN if there is nothing to compare.
     columns : dict of ndarray
-        One entry per candidate. For numbers of clusters ``difference`` says how far each is behind
-        the best, and ``standard_error`` how well that is known, since it rests on these samples.
+        One entry per candidate. For numbers of clusters, ``difference`` is how far each candidate
+        is behind the best, and ``standard_error`` is the error of the difference.
     criterion : str
-        The column that decided.
+        Name of the column that decided.
     conclusion : Verdict
-        The choice and how clear it is, as a value. Its ``grade`` is SURE, DOUBTFUL if others are
-        about as good, NO if no number is stable, and UNKNOWN if there was nothing to compare.
+        The verdict as a value. Its ``grade`` is SURE, DOUBTFUL if other candidates are about as
+        good, NO if no number is stable, and UNKNOWN if there was nothing to compare.
     """
 
     best_: Any
@@ -90,7 +90,7 @@ class Selection(WithVerdict):
 
     @property
     def table(self) -> Any:
-        """The columns as a pandas DataFrame; ``columns`` itself where pandas is missing."""
+        """The columns as a pandas DataFrame, or ``columns`` if pandas is missing."""
         return as_frame(self.columns)
 
     def plot(self, ax: Axes | None = None) -> Any:
@@ -99,7 +99,7 @@ class Selection(WithVerdict):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Where to draw. By default a new figure.
 
         Returns
         -------
@@ -148,55 +148,55 @@ def select_n_clusters(
 ) -> Selection:
     """Choose the number of clusters.
 
-    One cluster is compared with the best larger number in a fair way: as one subspace that may have
-    as many dimensions as all the clusters together, with Student tails. Correlated variables and
-    unequal scales are then not taken for clusters. Heavy tails and skewness still can be, above all
-    with ``affine=True`` or n_components="auto", and a warning says so ("How many clusters,
-    dimensions, variables?", https://subspaces.readthedocs.io). A choice of the largest candidate
-    comes with a warning if the samples allow a larger one. A choice of the smallest, such as one
-    cluster, comes without.
+    To compare clusters with no clusters, one subspace with heavy tails (Student's t) describes all
+    samples. It may have as many dimensions as all clusters together, so correlated variables and
+    unequal scales do not look like clusters. Heavy tails and skewness still can, above all with
+    ``affine=True`` or n_components="auto". A warning then tells you ("How many clusters,
+    dimensions, variables?", https://subspaces.readthedocs.io). If the largest candidate wins and
+    the samples allow more clusters, there is a warning.
 
     Parameters
     ----------
     estimator : PSC, KSubspaces or a recipe
-        What is fitted for each candidate; an int (or "auto") as ``n_components``. A recipe, such as
-        `recipes.expression`, keeps other axes for each number, so that likelihoods do not compare:
-        there the stability decides.
+        The model to fit for each candidate. Its ``n_components`` must be one int or "auto".
+        Recipes, such as `recipes.expression`, use different axes for each number, so you cannot
+        compare their likelihoods. Their stability decides.
     X : array-like of shape (n, p)
         Samples in rows.
     candidates : iterable of int, optional
-        Numbers to try, ascending; by default 1 to 8, or to ``max_clusters`` of an estimator that
-        leaves all open. 1 is a possible answer, but not by stability.
+        Numbers to try, ascending. By default 1 to 8, or 1 to ``max_clusters`` if the estimator
+        leaves everything open. Stability cannot choose 1.
     criterion : str, default "auto"
-        "icl": the choice of ``PSC("auto", ...)`` in its fit, with what the estimator leaves open;
-        candidates are 1 to a largest number, and 1 has no value, since it is compared otherwise.
-        "press": the paper's PRESS, averaged over the clusters' means. "press_points": averaged over
-        the samples. "press_sum": the sum of the clusters' means, the paper's text taken literally;
-        it grows with the number of clusters and fails. "likelihood": leave-one-out likelihood.
-        "sod": second-order difference of the log residual; cannot give the first or last
-        candidate. "free": leave-one-out likelihood with
-        the dimension given or with learned ones, whichever is likelier, for one dimension may not
-        suit all clusters; the model returned has the dimension given. "stability", for recipes:
-        the samples are cut in halves at random, ten times (a table of more than 30 million values
-        less often); each half learns its genes, axes and clusters, and the two models' labels of
-        all samples are compared. The largest number is taken whose every cluster both halves find
-        (0.8 of its pairs, Tibshirani & Walther 2005) or, where there is none, the smallest of those
-        that are equally stable.
-        "auto": "stability" for a recipe, "icl" if the dimensions and the centre are left open, too,
-        and candidates are 1 to a largest number, "free" for sparse loadings of given dimension,
-        "likelihood" otherwise.
+        - "auto": "stability" for a recipe. "icl" if dimensions and centre are "auto" and the
+          candidates start at 1 without a gap. "free" for sparse loadings of given dimension.
+          Otherwise "likelihood".
+        - "icl": integrated completed likelihood, as ``PSC("auto", ...)`` uses it. 1 has no value,
+          because it is compared in another way.
+        - "likelihood": leave-one-out likelihood.
+        - "free": leave-one-out likelihood with the given or with learned dimensions, whichever is
+          likelier. The returned model has the given dimension.
+        - "stability": which clusters do random halves of the samples find? Only for recipes. There
+          are ten splits, or fewer for more than 30 million values. Each half chooses its genes,
+          axes and clusters. The largest number wins whose clusters are all found by both halves (in
+          0.8 of their pairs, Tibshirani & Walther 2005). If there is none, it is the smallest of
+          the most stable ones.
+        - "press": PRESS of the paper, averaged over the means of the clusters.
+        - "press_points": PRESS averaged over the samples.
+        - "press_sum": the sum of the clusters' means, as the text of the paper says. It grows with
+          the number of clusters and fails.
+        - "sod": second-order difference of the log residual. It cannot choose the first or last
+          candidate.
     margins : {"data", "normal"}, default "data"
-        "normal": the number is chosen on normal scores, each column's values replaced by normal
-        quantiles of their ranks (signs kept unless ``affine``). Advised for heavy tails and
-        skewness; a weak union may then count as one cluster. ``best_estimator_`` is fitted to X as
-        it is.
+        "normal" replaces the values of each variable by normal quantiles of their ranks while the
+        number is chosen. If ``affine`` is False, signs are kept. Use it for heavy tails and
+        skewness. Weak clusters can then be missed. ``best_estimator_`` is fitted to X itself.
 
     Returns
     -------
     Selection
-        ``.best_``, ``.best_estimator_``, ``.verdict``, ``.grade``, ``.table``, ``.plot()``. A
-        smaller number within two standard errors of the difference is called about as good, and
-        simpler; a larger one about as good within one, and no better within two.
+        ``.best_``, ``.best_estimator_``, ``.verdict``, ``.grade``, ``.table``, ``.plot()``. The
+        verdict calls a smaller number about as good if it is within two standard errors of the
+        best. A larger number is about as good within one standard error, and no better within two.
 
     Examples
     --------
@@ -419,25 +419,26 @@ def select_n_components(
     Parameters
     ----------
     estimator : PSC
-        Fitted and fitted again while its dimensions are chosen.
+        The model whose dimensions are chosen.
     X : array-like of shape (n, p)
         Samples in rows.
     max_components : int, default 5
         Largest dimension to try.
     criterion : {"auto", "press", "noise", "joint"}, default "auto"
-        "press": PRESS of sparse loadings (needs ``n_variables``). "noise": eigenvalues above what
-        noise reaches, as in `diagnostics.pca_components`; with fewer than four variables for each
-        dimension that is tried, their noise is taken as equal. "joint": as "press" or "noise", but
-        chosen anew at every sweep of the clustering, which is the paper's scheme; the others
-        alternate between whole fits and the choice. "auto": "press" with ``n_variables``, "noise"
-        without.
+        - "auto": "press" if ``n_variables`` is set, otherwise "noise".
+        - "press": PRESS of sparse loadings. It needs ``n_variables``.
+        - "noise": counts the eigenvalues that are larger than noise, as
+          `diagnostics.pca_components` does. With fewer than four variables per dimension, it
+          assumes equal noise.
+        - "joint": chooses again in every iteration, as in the paper. "press" and "noise" choose
+          after a whole fit, and fit again.
 
     Returns
     -------
     Selection
-        ``.best_``, a list with one dimension per cluster; the table has one row per cluster and
-        dimension. A single cluster may have dimension 0 by "noise" if ``affine``; several have at
-        least 1 each.
+        ``.best_`` is a list with one dimension per cluster. ``.table`` has one row per cluster and
+        dimension. With "noise" and ``affine=True``, a single cluster can have dimension 0. Several
+        clusters have at least 1 each.
 
     Examples
     --------
@@ -553,22 +554,23 @@ def select_n_variables(
 ) -> Selection:
     """Choose how many variables each axis of a cluster uses.
 
-    The gap of a number is the log captured energy, less that of permuted columns. The smallest
-    number within half a per cent of the largest gap is chosen.
+    The gap of a number is the log of the captured energy, minus that of permuted variables. The
+    smallest number within half a per cent of the largest gap wins.
 
     Parameters
     ----------
     estimator : PSC
-        With ``n_variables`` as a first guess.
+        Model with ``n_variables`` as a first guess.
     X : array-like of shape (n, p)
         Samples in rows.
     candidates : iterable of int, optional
-        Numbers to try, ascending; by default 1 to 20, then about seven a decade.
+        Numbers to try, ascending. By default 1 to 20, then about seven between 20 and 200, and so
+        on.
 
     Returns
     -------
     Selection
-        ``.best_``, the number of variables per loading.
+        ``.best_``, the number of variables per axis.
 
     Examples
     --------
