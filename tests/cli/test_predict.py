@@ -116,7 +116,7 @@ def test_the_answer_goes_to_a_file_or_into_json(run, fails, model, union_file, t
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "does not exist"), (b"no model", "cannot be loaded as a model")],
+    [(None, "does not exist"), (b"no model", "is not a model, or is damaged")],
 )
 def test_what_is_no_model(fails, union_file, tmp_path, content, message):
     path = tmp_path / "m.npz"
@@ -130,7 +130,7 @@ def test_what_is_no_model(fails, union_file, tmp_path, content, message):
 
 def test_the_model_beside_another_file_is_named(fails, model, union_file):
     said = fails("predict", model.with_name("labels.csv"), union_file)
-    assert said.endswith(f"(File is not a zip file). Use {model}.")
+    assert said.endswith(f"Use {model}.")
 
 
 def test_a_pca_has_no_clusters_to_predict(fails, union_file, tmp_path):

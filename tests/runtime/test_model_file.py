@@ -219,20 +219,28 @@ def test_a_folder_stands_for_the_model_in_it(lines, tmp_path):
 
 
 def test_a_file_of_something_else_is_told_with_what_to_use(lines, tmp_path):
-    use = "Use the model.npz that subspaces fit wrote, its folder, or a file from model.save"
-    refused(tmp_path, b"gene,s1,s2", f"{use}$")
-    refused(tmp_path, npz(a=np.ones(3)), f"so this library did not write it. {use}$")
+    use = "the model.npz that subspaces fit wrote, its folder, or a file from model.save"
+    refused(tmp_path, b"gene,s1,s2", use)
+    refused(tmp_path, npz(a=np.ones(3)), use)
     quick(KSubspaces).fit(lines).save(tmp_path / "model.npz")
-    refused(tmp_path, npz(a=np.ones(3)), f"Use {tmp_path / 'model.npz'}$")
+    refused(tmp_path, npz(a=np.ones(3)), tmp_path / "model.npz")
 
 
-def refused(tmp_path, content, match):
+def refused(tmp_path, content, use=None):
+    """The file is refused in one line: as damaged, or with what to use instead."""
     path = tmp_path / "bad.npz"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=match) as caught:
+    with pytest.raises(ValueError, match="damaged") as caught:
         load(path)
-    assert str(caught.value).startswith(f"{path} cannot be loaded as a model: ")
-    assert "\n" not in str(caught.value)
+    told = "is damaged and cannot be loaded. Save the model again"
+    told = f"is not a model, or is damaged. Use {use}" if use else told
+    assert str(caught.value) == f"{path} {told}."
+
+
+def of_a_later_version(tmp_path, content):
+    (tmp_path / "later.npz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"later version of subspaces\. Update subspaces\.$"):
+        load(tmp_path / "later.npz")
 
 
 class Trap:
@@ -254,15 +262,17 @@ def npz(save=np.savez, **arrays):
 def test_files_of_something_else(tmp_path):
     trap = Trap(tmp_path / "sprung")
     hidden = np.array([trap], dtype=object)
-    refused(tmp_path, b"", "zip")
-    refused(tmp_path, b"gene,s1,s2\nTP53,1,2\n", "zip")
-    refused(tmp_path, np.random.default_rng(0).bytes(5000), "zip")
-    refused(tmp_path, pickle.dumps(trap), "zip")
-    refused(tmp_path, npz(a=np.ones(3)), "no part header")
-    refused(tmp_path, npz(header=hidden), "neither numbers nor text")
-    refused(tmp_path, npz(header=np.ones(3)), "not made of bytes")
-    refused(tmp_path, npz(header=np.frombuffer(b"{}", np.uint8)), "did not write its header")
-    refused(tmp_path, npz(np.savez_compressed, header=np.zeros(10**6)), "compressed")
+    foreign = [b"", b"gene,s1,s2\nTP53,1,2\n", np.random.default_rng(0).bytes(5000)]
+    foreign += [pickle.dumps(trap), npz(a=np.ones(3)), npz(header=np.ones(3))]
+    foreign += [npz(header=np.frombuffer(b"{}", np.uint8))]
+    for content in foreign:
+        refused(
+            tmp_path,
+            content,
+            "the model.npz that subspaces fit wrote, its folder, or a file from model.save",
+        )
+    refused(tmp_path, npz(header=hidden))
+    refused(tmp_path, npz(np.savez_compressed, header=np.zeros(10**6)))
     assert not (tmp_path / "sprung").exists()
 
 
@@ -291,73 +301,69 @@ def test_repacking_is_harmless(written, tmp_path):
 
 def test_headers_that_nobody_wrote(written, tmp_path):
     header, members = unpacked(written)
-    refused(
-        tmp_path, packed({**header, "version": 2, "library": "9.0"}, members), "Update subspaces"
-    )
-    refused(tmp_path, packed({**header, "version": "1"}, members), "format version")
-    refused(
-        tmp_path, packed({**header, "estimator": "os.system"}, members), "no estimator 'os.system'"
-    )
-    refused(
-        tmp_path, packed({**header, "estimator": ["PSC"]}, members), "does not name an estimator"
-    )
-    refused(tmp_path, packed({**header, "state": 3}, members), "does not mention")
-    refused(tmp_path, packed({**header, "parameters": {"dict": {"hue": 1}}}, members), "'hue'")
-    refused(tmp_path, packed(b"[" * 100_000, members), "recursion")
-    refused(tmp_path, packed(b"{", members), "Expecting")
+    of_a_later_version(tmp_path, packed({**header, "version": 2, "library": "9.0"}, members))
+    of_a_later_version(tmp_path, packed({**header, "estimator": "os.system"}, members))
+    refused(tmp_path, packed({**header, "version": "1"}, members))
+    refused(tmp_path, packed({**header, "estimator": ["PSC"]}, members))
+    refused(tmp_path, packed({**header, "state": 3}, members))
+    refused(tmp_path, packed({**header, "parameters": {"dict": {"hue": 1}}}, members))
+    refused(tmp_path, packed(b"[" * 100_000, members))
+    refused(tmp_path, packed(b"{", members))
     doubled = json.dumps(header)[:-1] + ', "state": {"dict": {}}}'
-    refused(tmp_path, packed(doubled.encode(), members), "same key twice")
+    refused(tmp_path, packed(doubled.encode(), members))
+
+
+def without_unused(header, members):
+    """The file without the arrays that its header does not name."""
+    used = json.dumps(header)
+    return packed(header, {k: v for k, v in members.items() if f'"{k[:-4]}"' in used})
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "match"),
+    ("name", "value"),
     [
-        ("fit_", "zero", "fit_"),
-        ("fit_", None, "fit_"),
-        ("fit_", {"Fit": {}}, "missing or unknown parts"),
-        ("fit_", {"Record": {}}, "missing or unknown parts"),
-        ("n_features_in_", 10**15, "does not match"),
-        ("n_features_in_", True, "n_features_in_"),
-        ("predict", 1, "'predict', which PSC does not have"),
-        ("__class__", "Trap", "'__class__', which PSC does not have"),
-        ("labels_", "zero", "labels_"),
-        ("record_", {"Record": {}}, "missing or unknown parts"),
-        ("record_", {"Trap": {}}, "'Trap' is not a known type"),
-        ("_scale", {"array": "array_99"}, "'array'"),
-        ("_scale", "large", "_scale"),
-        ("selection_", [1], "selection_"),
+        ("fit_", "zero"),
+        ("fit_", None),
+        ("fit_", {"Fit": {}}),
+        ("fit_", {"Record": {}}),
+        ("n_features_in_", 10**15),
+        ("n_features_in_", True),
+        ("predict", 1),
+        ("__class__", "Trap"),
+        ("labels_", "zero"),
+        ("record_", {"Record": {}}),
+        ("record_", {"Trap": {}}),
+        ("_scale", {"array": "array_99"}),
+        ("_scale", "large"),
+        ("selection_", [1]),
     ],
 )
-def test_attributes_of_the_wrong_kind(name, value, match, written, tmp_path):
+def test_attributes_of_the_wrong_kind(name, value, written, tmp_path):
     header, members = unpacked(written)
     header["state"]["dict"][name] = value
-    used = json.dumps(header)
-    members = {k: v for k, v in members.items() if f'"{k[:-4]}"' in used}
-    refused(tmp_path, packed(header, members), match)
+    refused(tmp_path, without_unused(header, members))
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "match"),
+    ("name", "value"),
     [
-        ("labels", "zero", "fit_"),
-        ("subspaces", {"tuple": []}, "contradict each other|does not match"),
-        ("subspaces", {"tuple": [{"tuple": [1]}, 2]}, "subspaces of a Fit"),
-        ("objective", {"float": "1"}, "'float'"),
-        ("objective", "low", "objective of a Fit"),
-        ("criterion", 5, "criterion of a Fit"),
-        ("course", {"dict": {}}, "course of a Fit"),
-        ("data", {"Data": {"n_samples": "4", "rank": 1, "mean_variance": 1.0}}, "n_samples"),
-        ("noise_variance", "none", "noise_variance of a Fit"),
-        ("press", {"tuple": []}, "press of a Fit"),
-        ("more", 1, "missing or unknown parts"),
+        ("labels", "zero"),
+        ("subspaces", {"tuple": []}),
+        ("subspaces", {"tuple": [{"tuple": [1]}, 2]}),
+        ("objective", {"float": "1"}),
+        ("objective", "low"),
+        ("criterion", 5),
+        ("course", {"dict": {}}),
+        ("data", {"Data": {"n_samples": "4", "rank": 1, "mean_variance": 1.0}}),
+        ("noise_variance", "none"),
+        ("press", {"tuple": []}),
+        ("more", 1),
     ],
 )
-def test_parts_of_a_fit_of_the_wrong_kind(name, value, match, written, tmp_path):
+def test_parts_of_a_fit_of_the_wrong_kind(name, value, written, tmp_path):
     header, members = unpacked(written)
     header["state"]["dict"]["fit_"]["Fit"][name] = value
-    used = json.dumps(header)
-    members = {k: v for k, v in members.items() if f'"{k[:-4]}"' in used}
-    refused(tmp_path, packed(header, members), match)
+    refused(tmp_path, without_unused(header, members))
 
 
 def test_a_file_older_than_the_verdicts_is_read(written, tmp_path):
@@ -376,9 +382,7 @@ def test_a_file_older_than_the_verdicts_is_read(written, tmp_path):
 def test_missing_attributes(name, written, tmp_path):
     header, members = unpacked(written)
     del header["state"]["dict"][name]
-    used = json.dumps(header)
-    members = {k: v for k, v in members.items() if f'"{k[:-4]}"' in used}
-    refused(tmp_path, packed(header, members), name)
+    refused(tmp_path, without_unused(header, members))
 
 
 @pytest.mark.parametrize(
@@ -395,7 +399,7 @@ def test_missing_attributes_that_only_some_samples_need(model, name, lines, tmp_
     saved = model_file.read(path)
     del saved.state[name]
     model_file.write(path, saved)
-    with pytest.raises(ValueError, match="cannot be loaded as a model"):
+    with pytest.raises(ValueError, match="cannot be loaded"):
         load(path)
 
 
@@ -405,7 +409,7 @@ def test_a_mixture_without_what_its_factor_scores_take(lines, tmp_path):
     header, members = unpacked(path.read_bytes())
     place = header["state"]["dict"].pop("_change")["array"]
     members.pop(f"{place}.npy")
-    refused(tmp_path, packed(header, members), "no _change")
+    refused(tmp_path, packed(header, members))
 
 
 @pytest.mark.parametrize(
@@ -431,10 +435,10 @@ def test_a_pca_that_no_fit_leaves(part, name, value, tmp_path):
         members[f"{parts[name]['array']}.npy"] = model_file._as_bytes(np.zeros(12))
     else:
         parts[name] = value
-    refused(tmp_path, packed(header, members), "contradict each other" if part == "state" else name)
+    refused(tmp_path, packed(header, members))
 
 
-def swapped(written, change, name="labels"):
+def swapped(written, change, name):
     """The file with the array of one part of its fit changed."""
     header, members = unpacked(written)
     place = header["state"]["dict"]["fit_"]["Fit"][name]
@@ -446,52 +450,54 @@ def swapped(written, change, name="labels"):
     return packed(header, {**members, member: model_file._as_bytes(array)})
 
 
-def test_arrays_that_do_not_fit_together(written, tmp_path):
-    refused(tmp_path, swapped(written, lambda labels: labels + 1), "contradict each other")
-    refused(tmp_path, swapped(written, lambda labels: labels - 2), "contradict each other")
-    refused(tmp_path, swapped(written, lambda labels: labels[1:]), "does not match")
-    refused(tmp_path, swapped(written, lambda labels: labels.astype(float)), "labels of a Fit")
-    refused(tmp_path, swapped(written, lambda basis: basis[:-1], "subspaces"), "does not match")
-    refused(
-        tmp_path,
-        swapped(written, lambda basis: basis * np.nan, "subspaces"),
-        "contradict each other",
-    )
-    refused(tmp_path, swapped(written, lambda sizes: sizes[1:], "sizes"), "does not match")
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("labels", lambda labels: labels + 1),
+        ("labels", lambda labels: labels - 2),
+        ("labels", lambda labels: labels[1:]),
+        ("labels", lambda labels: labels.astype(float)),
+        ("subspaces", lambda basis: basis[:-1]),
+        ("subspaces", lambda basis: basis * np.nan),
+        ("sizes", lambda sizes: sizes[1:]),
+    ],
+)
+def test_arrays_that_do_not_fit_together(name, change, written, tmp_path):
+    refused(tmp_path, swapped(written, change, name))
 
 
 def test_members_that_nobody_wrote(written, tmp_path):
     header, members = unpacked(written)
     fewer = {k: v for k, v in members.items() if k != "array_1.npy"}
-    refused(tmp_path, packed(header, fewer), "'array'")
+    refused(tmp_path, packed(header, fewer))
     more = [("evil.npy", model_file._as_bytes(np.ones(3)))]
-    refused(tmp_path, packed(header, members, more), "'evil'")
+    refused(tmp_path, packed(header, members, more))
     with pytest.warns(UserWarning, match="Duplicate name"):
         doubled = packed(header, members, [("array_1.npy", members["array_1.npy"])])
-    refused(tmp_path, doubled, "same name")
+    refused(tmp_path, doubled)
     trap = io.BytesIO()
     np.save(trap, np.array([Trap(tmp_path / "sprung")], dtype=object))
-    refused(tmp_path, packed(header, {**members, "array_1.npy": trap.getvalue()}), "type object")
+    refused(tmp_path, packed(header, {**members, "array_1.npy": trap.getvalue()}))
     assert not (tmp_path / "sprung").exists()
     huge = io.BytesIO()
     declared = {"descr": "<f8", "fortran_order": False, "shape": (2**50,)}
     np.lib.format.write_array_header_1_0(huge, declared)
-    refused(tmp_path, packed(header, {**members, "array_1.npy": huge.getvalue()}), "has 0 bytes")
+    refused(tmp_path, packed(header, {**members, "array_1.npy": huge.getvalue()}))
     empty = io.BytesIO()
     declared = {"descr": "<U0", "fortran_order": False, "shape": (1000,)}
     np.lib.format.write_array_header_1_0(empty, declared)
-    refused(tmp_path, packed(header, {**members, "array_1.npy": empty.getvalue()}), "has 0 bytes")
+    refused(tmp_path, packed(header, {**members, "array_1.npy": empty.getvalue()}))
     text = model_file._as_bytes(np.array(["ab"])).replace(b"a\0\0\0", b"\xff" * 4)
-    refused(tmp_path, packed(header, {**members, "array_1.npy": text}), "invalid text")
+    refused(tmp_path, packed(header, {**members, "array_1.npy": text}))
 
 
 def test_a_member_that_the_header_does_not_name_is_not_read(written, tmp_path):
-    refused(tmp_path, packed(*unpacked(written), [("evil.npy", b"no array")]), "part 'evil'")
-    refused(tmp_path, packed(*unpacked(written), [("array_1", b"no array")]), "same name")
+    refused(tmp_path, packed(*unpacked(written), [("evil.npy", b"no array")]))
+    refused(tmp_path, packed(*unpacked(written), [("array_1", b"no array")]))
 
 
 def test_a_model_after_something_else_is_refused(written, tmp_path):
-    refused(tmp_path, b"#!/bin/sh\nexit\n" + written, "does not start like a model file")
+    refused(tmp_path, b"#!/bin/sh\nexit\n" + written)
 
 
 def test_declared_sizes_are_checked_before_anything_is_read(written, tmp_path, monkeypatch):
@@ -499,7 +505,7 @@ def test_declared_sizes_are_checked_before_anything_is_read(written, tmp_path, m
     entry = bomb.rindex(b"PK\x01\x02")
     bomb[entry + 20 : entry + 28] = b"\xf0\xff\xff\xff" * 2
     monkeypatch.setattr(zipfile.ZipFile, "read", lambda *ignored: pytest.fail("it was read"))
-    refused(tmp_path, bytes(bomb), "should have 42.* bytes")
+    refused(tmp_path, bytes(bomb))
 
 
 @given(data=st.data())

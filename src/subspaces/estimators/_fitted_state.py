@@ -31,7 +31,10 @@ def fitted_state(model: Any) -> dict[str, Any]:
     told, hints = _told_by_fit(model), get_type_hints(type(model))
     unknown = [name for name in vars(model) if name.endswith("_") and name not in {*told, *hints}]
     if unknown:
-        raise TypeError(f"{unknown[0]} is not a known attribute of a model")
+        kind = type(model).__name__
+        raise TypeError(
+            f"{unknown[0]} is not an attribute of {kind}. Delete it, or save the model with joblib."
+        )
     kept = {name: value for name, value in fit_of(model).items() if name not in {*told, "_home"}}
     state = {name: in_main_memory(value) for name, value in kept.items()}
     if "fit_" in state:
@@ -51,19 +54,17 @@ def restore(model: Any, state: dict[str, Any]) -> None:
     hints = get_type_hints(type(model), include_extras=True)
     sizes: Sizes = {}
     for name, value in state.items():
-        if name not in hints or not is_fitted_name(name):
-            kind = type(model).__name__
-            raise ValueError(f"it has the attribute {name!r}, which {kind} does not have")
-        if not fits(value, hints[name], sizes):
-            raise ValueError(f"its {name} has the wrong type, or does not match the rest")
+        known = name in hints and is_fitted_name(name)
+        if not known or not fits(value, hints[name], sizes):
+            raise ValueError(name)
     vars(model).update(state)
     vars(model).update(_told_by_fit(model))
     for name in hints:
         if is_fitted_name(name) and name not in OPTIONAL and not hasattr(model, name):
-            raise ValueError(f"it has no {name}")
+            raise ValueError(name)
     if "preparation_" in state:
         if not set(model.preparation_.variable_names) <= set(model.preparation_.needed):
-            raise ValueError("its preparation_ does not match its variables")
+            raise ValueError("preparation_")
         attach_preparation(model, model.preparation_)
 
 

@@ -56,14 +56,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         return _restored(saved)
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{os.fspath(path)} cannot be loaded as a model: {reason}.") from error
+        raise model_file.unreadable(path, error) from error
 
 
 def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | PCA:
     kinds = {n: kind for n, kind in all_estimators() if not issubclass(kind, PCAOutlierDetector)}
     if saved.estimator not in kinds:
-        raise ValueError(f"this library has no estimator {saved.estimator!r}")
+        raise model_file.LaterVersionError
     model = kinds[saved.estimator]()
     model.set_params(**saved.parameters)
     restore(model, saved.state)
@@ -71,7 +70,7 @@ def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | PCA:
         warnings.simplefilter("ignore")
         works = _is_whole(model)
     if not works:
-        raise ValueError("its parts contradict each other")
+        raise ValueError(saved.estimator)
     return model
 
 

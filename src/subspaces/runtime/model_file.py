@@ -44,6 +44,10 @@ class ForeignFileError(ValueError):
     """Raised for a file that some other program wrote."""
 
 
+class LaterVersionError(ValueError):
+    """Raised for a file that a later version of this library wrote."""
+
+
 def write(path: str | os.PathLike[str], model: SavedModel) -> None:
     """Write a model to ``path``, with no suffix added; on error an existing file is unchanged."""
     arrays: Arrays = {}
@@ -63,19 +67,25 @@ def write(path: str | os.PathLike[str], model: SavedModel) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> SavedModel:
-    """Return the model that `write` wrote, or raise ValueError with what is wrong, in one line."""
+    """Return the model that `write` wrote, or raise ValueError with what to do, in one line."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         raise ValueError(f"{os.fspath(path)} is a device or a pipe, not a file. Check the path.")
     content = Path(path).read_bytes()
     try:
         return _parse(content)
     except Exception as error:  # zipfile, json and numpy raise all sorts on bytes that nobody wrote
-        reason = (str(error) or type(error).__name__).strip().splitlines()[0]
-        if isinstance(error, zipfile.BadZipFile):
-            reason = f"it is damaged, or not a model file ({reason})"
-        if isinstance(error, zipfile.BadZipFile | ForeignFileError):
-            reason += f". Use {_use_instead(Path(path))}"
-        raise ValueError(f"{os.fspath(path)} cannot be loaded as a model: {reason}.") from error
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: str | os.PathLike[str], error: Exception) -> ValueError:
+    """Return the error of a file that cannot be loaded, with what to do."""
+    if isinstance(error, LaterVersionError):
+        todo = "was saved by a later version of subspaces. Update subspaces"
+    elif isinstance(error, zipfile.BadZipFile | ForeignFileError):
+        todo = f"is not a model, or is damaged. Use {_use_instead(Path(path))}"
+    else:
+        todo = "is damaged and cannot be loaded. Save the model again"
+    return ValueError(f"{os.fspath(path)} {todo}.")
 
 
 def _use_instead(path: Path) -> str:
@@ -111,73 +121,67 @@ def _parse(content: bytes) -> SavedModel:
         arrays = _Unread(archive)
         parameters = deserialise(header.get("parameters"), arrays)
         state = deserialise(header.get("state"), arrays)
-    if arrays:
-        raise ValueError(f"its header does not mention the part {min(arrays)!r}")
-    if not (isinstance(parameters, dict) and isinstance(state, dict)):
-        raise ValueError("its header has parameters or a state of the wrong type")
+    if arrays or not (isinstance(parameters, dict) and isinstance(state, dict)):
+        raise ValueError(HEADER)
     return SavedModel(header["estimator"], parameters, state)
 
 
 def _check_members(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
     """Raise ValueError, before a member is read, if `write` cannot have written the archive."""
-    names = [member.filename for member in members]
-    if f"{HEADER}.npy" not in names:
-        raise ForeignFileError(f"it has no part {HEADER}, so this library did not write it")
-    if min(member.header_offset for member in members) > 0:
-        raise ValueError("it does not start like a model file")
-    if len({name.removesuffix(".npy") for name in names}) < len(names):
-        raise ValueError("two of its parts have the same name")
-    if any(m.compress_type != zipfile.ZIP_STORED or m.flag_bits & 1 for m in members):
-        raise ValueError("it is compressed or encrypted, and model files are not")
-    declared = sum(member.file_size for member in members)
-    if declared > n_bytes or any(m.file_size != m.compress_size for m in members):
-        raise ValueError(f"it should have {declared} bytes but has {n_bytes}")
-    header = names.index(f"{HEADER}.npy")
-    if members[header].file_size > MOST_HEADER_BYTES:
-        raise ValueError(f"its header is larger than {MOST_HEADER_BYTES} bytes")
+    sizes = {member.filename: member.file_size for member in members}
+    if f"{HEADER}.npy" not in sizes:
+        raise ForeignFileError
+    plain = all(
+        member.compress_type == zipfile.ZIP_STORED
+        and not member.flag_bits & 1  # encrypted
+        and member.file_size == member.compress_size
+        for member in members
+    )
+    if (
+        not plain
+        or min(member.header_offset for member in members) > 0
+        or len({name.removesuffix(".npy") for name in sizes}) < len(members)
+        or sum(member.file_size for member in members) > n_bytes
+        or sizes[f"{HEADER}.npy"] > MOST_HEADER_BYTES
+    ):
+        raise ValueError(sorted(sizes))
 
 
 def _header(array: NDArray[Any]) -> dict[str, Any]:
     if array.dtype != np.uint8 or array.ndim != 1:
-        raise ValueError("its header is not made of bytes")
+        raise ForeignFileError
     header = json.loads(array.tobytes().decode(), object_pairs_hook=_without_repeats)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ForeignFileError("this library did not write its header")
+        raise ForeignFileError
     number = header.get("version")
-    if not isinstance(number, int) or number < 1:
-        raise ValueError(f"its format version {number!r} is not a number")
+    if not isinstance(number, int) or number < 1 or not isinstance(header.get("estimator"), str):
+        raise ValueError(number)
     if number > FORMAT_VERSION:
-        raise ValueError(
-            f"it was written by subspaces {header.get('library')!r} in format {number}, and "
-            f"this version reads up to {FORMAT_VERSION}. Update subspaces"
-        )
-    if not isinstance(header.get("estimator"), str):
-        raise ValueError("its header does not name an estimator")
+        raise LaterVersionError
     return header
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
-        raise ValueError("its header has the same key twice")
+        raise ValueError(HEADER)
     return dict(pairs)
 
 
 def _array(member: bytes) -> NDArray[Any]:
     """Return the array in the bytes of an .npy file; raise ValueError unless numbers or text."""
     stream = io.BytesIO(member)
-    if np.lib.format.read_magic(stream) != (1, 0):
-        raise ValueError("one of its arrays needs a later version of numpy")
+    if np.lib.format.read_magic(stream) != (1, 0):  # a later numpy may write others
+        raise LaterVersionError
     shape, fortran, kind = np.lib.format.read_array_header_1_0(stream)
-    if not is_serialisable_type(kind):
-        raise ValueError(f"one of its arrays has type {kind}, which is neither numbers nor text")
     content = member[stream.tell() :]
     # Text of no characters takes no bytes, however many cells there are.
     size = prod(shape)
-    if min(shape, default=0) < 0 or size * kind.itemsize != len(content) or size > len(content):
-        raise ValueError(f"an array of shape {shape} and type {kind} has {len(content)} bytes")
+    whole = min(shape, default=0) >= 0 and size * kind.itemsize == len(content) >= size
+    if not (whole and is_serialisable_type(kind)):
+        raise ValueError(kind)
     array = np.ndarray(shape, kind, content, order="F" if fortran else "C")
     if kind.kind == "U" and not _is_text(array):
-        raise ValueError("one of its arrays contains invalid text")
+        raise ValueError(kind)
     return array.astype(kind.newbyteorder("="), order="K")
 
 

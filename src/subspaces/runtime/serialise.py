@@ -69,7 +69,7 @@ def serialise(value: Any, arrays: Arrays) -> Any:
     if type(value) in VALUES.values():
         parts = {part.name: getattr(value, part.name) for part in fields(value)}
         return {type(value).__name__: {k: serialise(v, arrays) for k, v in parts.items()}}
-    raise TypeError(f"it has a {type(value).__name__}, which cannot be saved")
+    raise TypeError(f"A model with a {type(value).__name__} cannot be saved. Use joblib instead.")
 
 
 def is_serialisable(value: Any) -> bool:
@@ -88,7 +88,7 @@ def _serialise_array(value: NDArray[Any], arrays: Arrays) -> Any:
         return {"array": name}
     if value.dtype == object and value.ndim == 1 and all(isinstance(v, str) for v in value):
         return {"names": [str(name) for name in value]}
-    raise TypeError(f"an array of {value.dtype} has neither numbers nor text")
+    raise TypeError(f"A model with an array of {value.dtype} cannot be saved. Use joblib instead.")
 
 
 def is_serialisable_type(kind: np.dtype[Any]) -> bool:
@@ -106,7 +106,7 @@ def deserialise(written: Any, arrays: Arrays) -> Any:
     if not isinstance(written, dict):
         return written
     if len(written) != 1:
-        raise ValueError(f"an object has {len(written)} keys instead of one")
+        raise ValueError(sorted(written))
     ((kind, content),) = written.items()
     if kind == "array" and isinstance(content, str) and content in arrays:
         return arrays.pop(content)
@@ -117,23 +117,23 @@ def deserialise(written: Any, arrays: Arrays) -> Any:
     if kind in (*FROM_PARTS, *VALUES) and isinstance(content, dict):
         parts = {key: deserialise(entry, arrays) for key, entry in content.items()}
         return FROM_PARTS[kind](parts) if kind in FROM_PARTS else _value(kind, parts)
-    raise ValueError(f"{kind!r} is not a known type of value, or refers to something missing")
+    raise ValueError(kind)
 
 
 def _names(entries: list[Any]) -> NDArray[Any]:
     if not all(isinstance(entry, str) for entry in entries):
-        raise ValueError("a list of names has something other than text")
+        raise ValueError(entries)
     return np.array(entries, dtype=object)
 
 
 def _sparse(parts: dict[str, Any]) -> Any:
     if sorted(parts) != sorted(SPARSE_PARTS):
-        raise ValueError("a sparse matrix has missing or unknown parts")
+        raise ValueError(sorted(parts))
     data, indices, indptr, shape = (parts[name] for name in SPARSE_PARTS)
     is_shape = isinstance(shape, tuple) and all(isinstance(size, int) for size in shape)
     whole = all(isinstance(a, np.ndarray) and a.dtype.kind == "i" for a in (indices, indptr))
     if not (is_shape and whole and isinstance(data, np.ndarray) and data.dtype.kind == "f"):
-        raise ValueError("a sparse matrix has parts of the wrong type")
+        raise ValueError(shape)
     matrix = sparse.csr_array((data, indices, indptr), shape=shape)
     matrix.check_format(full_check=True)
     return matrix
@@ -143,11 +143,9 @@ def _value(kind: str, parts: dict[str, Any]) -> Any:
     hints = get_type_hints(VALUES[kind])
     # A part with a default is younger than some files.
     needed = {part.name for part in fields(VALUES[kind]) if part.default is MISSING}
-    if not needed <= set(parts) <= set(hints):
-        raise ValueError(f"a {kind} has missing or unknown parts")
-    for name, part in parts.items():
-        if not fits(part, hints[name]):
-            raise ValueError(f"the {name} of a {kind} has the wrong type")
+    known = needed <= set(parts) <= set(hints)
+    if not known or not all(fits(part, hints[name]) for name, part in parts.items()):
+        raise ValueError(kind)
     return VALUES[kind](**parts)
 
 
