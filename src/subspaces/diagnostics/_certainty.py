@@ -51,13 +51,14 @@ class LabelConfidence(WithVerdict):
     Attributes
     ----------
     probabilities : ndarray of shape (n, n_clusters)
-        Probability of each cluster for each sample, shrunk. The largest is that of the label.
+        Probability of each cluster for each sample, lowered. The label stays the most probable
+        cluster.
     agreement : float
-        Share of the samples to which models of two halves give the same label, clusters matched.
+        Share of the samples that get the same label from the models of both halves.
     shrinkage : float
-        How much of the difference from equal probabilities is kept, from 0 (nothing) to 1 (all).
+        How much the probabilities keep of their difference from equal ones: 0 is nothing, 1 is all.
     conclusion : Verdict
-        The verdict as a value. Its ``grade`` is SURE if halves agree on at least 80 % of the
+        The verdict as a value. Its ``grade`` is SURE if the halves agree on at least 80 % of the
         labels, DOUBTFUL from 70 %, NO below, and UNKNOWN for one cluster.
     """
 
@@ -67,17 +68,17 @@ class LabelConfidence(WithVerdict):
     conclusion: Verdict
 
     def shrink(self, probabilities: Array) -> Array:
-        """Lower the probabilities of other samples, such as ``predict_proba`` of new ones.
+        """Lower the probabilities of other samples, for example ``predict_proba`` of new ones.
 
         Parameters
         ----------
         probabilities : ndarray of shape (m, n_clusters)
-            As the model gives them.
+            Probabilities from the model.
 
         Returns
         -------
         ndarray of shape (m, n_clusters)
-            The most probable cluster of each sample stays the same.
+            Lower probabilities. The most probable cluster of each sample stays the same.
         """
         return _shrunk(probabilities, self.shrinkage, probabilities.argmax(axis=1))
 
@@ -87,26 +88,27 @@ def label_confidence(
 ) -> LabelConfidence:
     """Measure how sure the labels of a model are, from two halves of the samples.
 
-    The probabilities of a model take its clusters for granted. Here models of random halves of the
-    samples label all samples, and the probabilities are shrunk as far as these models disagree.
-    Weights of the fit go along with the samples of a half, and count in the agreement.
+    The probabilities of a model assume that its clusters are right. This function fits models to
+    random halves of the samples, and lets them label all samples. The more these models disagree,
+    the more it lowers the probabilities. If the model was fitted with weights, the halves use them
+    too.
 
     Parameters
     ----------
     model : fitted PSC or KSubspaces
-        What it chose for "auto", the halves take over.
+        The model. Halves use the numbers that it chose for "auto".
     X : array-like of shape (n, p)
-        The data of fit.
+        The data of `fit`.
     n_splits : int, default 2
-        Number of random splits in halves. Each takes two fits to half of the samples.
+        Number of random splits. Each takes two fits to half of the samples.
     random_state : int, RandomState or None
         Seed of the splits.
 
     Returns
     -------
     LabelConfidence
-        ``.probabilities``, ``.agreement``, ``.shrinkage``, ``.grade`` and ``.verdict``; ``.shrink``
-        for the probabilities of new samples.
+        ``.probabilities``, ``.agreement``, ``.shrinkage``, ``.grade``, ``.verdict``, and
+        ``.shrink`` for the probabilities of new samples.
 
     Examples
     --------
@@ -143,25 +145,26 @@ def label_sets(
 ) -> Mask:
     """Find the clusters that are possible for each sample.
 
-    Covered is the label, after matching, that a fit to an independent half of the samples gives.
-    The bound comes from split conformal prediction: a model of one half says how improbable the
-    labels by the model of the other half are, each sample left out.
+    Suppose that you fit the model to other, independent samples. The set of a sample contains the
+    label that this fit gives it, with probability ``coverage``. The sets come from split conformal
+    prediction with two halves of the samples.
 
     Parameters
     ----------
     model : fitted PSC or KSubspaces
-        What it chose for "auto", the halves take over, with the weights of their samples.
+        The model. Halves use its weights, and the numbers that it chose for "auto".
     X : array-like of shape (n, p)
-        The data of fit.
+        The data of `fit`.
     coverage : float, default 0.9
-        Share of the samples whose set holds the label that is covered, between 0 and 1.
+        Share of the samples whose set contains the other label, between 0 and 1.
     random_state : int, RandomState or None
         Seed of the splits.
 
     Returns
     -------
     ndarray of bool of shape (n, n_clusters)
-        Whether each cluster is in the set of each sample. The label always is. An outlier has none.
+        Whether each cluster is possible for each sample. The label always is. An outlier has no
+        possible cluster.
 
     References
     ----------

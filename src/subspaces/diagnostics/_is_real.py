@@ -77,21 +77,21 @@ class IsReal(WithVerdict):
     Attributes
     ----------
     p_value : float
-        Share of the tables without clusters in which the same search gains as much, the samples
-        themselves counted as one of them; nan for one cluster.
+        Share of the tables without clusters that gain at least as much. X counts as one of them.
+        NaN for one cluster.
     gain : float
-        By how much the log-likelihood of the samples, each left out, is larger under the clusters
-        than under one subspace, or under fewer clusters. It may be negative.
+        Leave-one-out log-likelihood under the clusters, minus that under one subspace or under
+        fewer clusters. It can be negative.
     z : float
-        The gain less the mean of ``null_gains``, in their standard deviations. They can be skewed,
-        so do not turn it into a p-value.
+        The gain minus the mean of ``null_gains``, in their standard deviations. Do not turn it into
+        a p-value, because these gains can be skewed.
     null : str
         How the tables were drawn, "copula" or "rotation".
     null_gains : ndarray of shape (drawn,)
-        The gain in each of the drawn tables.
+        Gain in each of the drawn tables.
     conclusion : Verdict
-        The verdict as a value. Its ``grade`` is SURE for clusters that are more than chance,
-        DOUBTFUL, NO for those that are not, and UNKNOWN for one cluster.
+        The verdict as a value. Its ``grade`` is SURE if the clusters are more than chance,
+        DOUBTFUL, NO if they are not, and UNKNOWN for one cluster.
     """
 
     p_value: float
@@ -170,50 +170,49 @@ def is_real(
 ) -> IsReal:
     """Test whether clusters are more than chance.
 
-    The clusters gain as much as the samples, each left out, are likelier under them than under one
-    subspace, which may have as many dimensions as all clusters together. The same search is made in
-    tables without clusters that have the means, the dependence and, by default, all values of each
-    variable. The p-value is the share of these tables that gain as much. So variables that are
-    correlated, differ in scale, are skewed or have few values do not pass for clusters. Samples
-    that depend on their neighbours, as in a time series, do: the verdict is then "doubtful".
-
-    The test is about the number of clusters and the dimensions of the model. If these were chosen
-    from the same samples, p is somewhat too small.
+    The gain is how much likelier the samples are under the clusters than under one subspace, each
+    sample left out. The one subspace may have as many dimensions as all clusters together. The same
+    search runs on random tables without clusters. These have the means, the dependence and, by
+    default, the values of each variable of X. The p-value is the share of tables that gain as much.
+    So variables that are correlated, unscaled, skewed or discrete do not look like clusters.
+    Samples that depend on their neighbours, as in a time series, still can, and the verdict is then
+    "doubtful". If you chose the number of clusters or dimensions from the same samples, the p-value
+    is slightly too small.
 
     Parameters
     ----------
     model : fitted PSC or KSubspaces, or Pipeline that ends in one
-        Its numbers of clusters, dimensions and variables are used. It is fitted anew, to X and to
-        every table, and is not changed. All samples count one, whatever their weights.
+        The model, which is not changed. The test uses its numbers of clusters, dimensions and
+        variables, and fits it again. It ignores weights.
     X : array-like or sparse matrix of shape (n, p), or array of Dask or of a GPU
-        The data of fit. Of more than 1,000 samples, 1,000 are drawn at random. Samples with missing
-        values are left out; ValueError is raised if they are more than half. So are outliers, as
-        ``predict`` names them.
+        The data of `fit`. If there are more than 1,000 samples, 1,000 are drawn at random. Outliers
+        and samples with missing values are left out. If more than half have missing values, this
+        raises a ValueError.
     against : int, default 1
-        Test against so many clusters, fewer than the model has. With K - 1 the question is whether
-        the last cluster is more than chance: each of the K - 1 is drawn without clusters in it.
-        Clusters whose scores are not Gaussian are then split too often, most of all with
-        ``affine=True``.
+        Number of clusters to test against. It must be smaller than the model's own. K - 1 asks
+        whether the last cluster is more than chance. Clusters with scores that are not Gaussian are
+        then split too often, most of all with ``affine=True``.
     null : {"copula", "rotation"}, default "copula"
-        How tables are drawn. "rotation" keeps means and covariances, and p is exact for Gaussian
-        samples of any covariance. "copula" keeps the values of every variable, too, so that p holds
-        nearly for skewed, heavy-tailed and discrete ones. For discrete variables that depend on
-        each other strongly, p is too small.
+        How tables are drawn.
+
+        - "copula": keeps means, dependence and the values of every variable. The p-value is nearly
+          right for skewed, heavy-tailed and discrete variables. If discrete variables depend
+          strongly on each other, it is too small.
+        - "rotation": keeps means and covariances. The p-value is exact for Gaussian samples.
     n_nulls : int, default 99
-        Number of tables, at least 19: p is 1 / (n_nulls + 1) or more.
+        Number of tables, at least 19. The smallest possible p-value is 1 / (n_nulls + 1).
     n_init : int, default 3
-        Starts of each search.
+        Number of starts of each search.
     early_stop : int or None, default 10
-        No more tables are drawn once so many have gained as much as X; None: all are drawn.
+        Stop once this many tables gain as much as X. None draws all tables.
     random_state : int, RandomState or None
-        Seed. Threads, as many as the model's ``n_jobs`` or, if that is None, as cores, do not
-        change the answer.
+        Seed. The number of threads, from ``n_jobs`` of the model, does not change the result. If
+        that is None, all cores are used.
 
     Returns
     -------
     IsReal
-        ``.p_value``, ``.gain``, ``.z``, ``.null``, ``.null_gains``; ``.grade``, and ``.verdict`` in
-        words.
+        ``.p_value``, ``.gain``, ``.z``, ``.null``, ``.null_gains``, ``.grade`` and ``.verdict``.
 
     Examples
     --------

@@ -74,21 +74,25 @@ class Markers(WithVerdict):
     Attributes
     ----------
     columns : dict of ndarray
-        The table's columns, in its order: ``cluster``; ``variable``, its name; ``rank`` within the
-        cluster, from 1 up; ``difference`` of the mean of the cluster from that of all other
-        samples; ``effect``, the same in standard deviations within the cluster and among the other
-        samples, pooled (Cohen's d); ``auc``, the probability that a member exceeds another sample
-        (Mann-Whitney); its ``p_value``, and ``fdr``, the false discovery rate among all variables;
-        ``share_in`` and ``share_out``, the shares of samples that express the variable in the
-        cluster and outside, nan where that is not known; after a split into halves ``p_split`` and
-        ``fdr_split``.
+        Columns of the table:
+
+        - ``cluster``, ``variable``: the cluster, and the name of the variable.
+        - ``rank``: place of the variable in the cluster, from 1.
+        - ``difference``: mean of the cluster minus mean of all other samples.
+        - ``effect``: the difference in pooled standard deviations (Cohen's d).
+        - ``auc``: probability that a sample of the cluster has a larger value than another sample
+          (Mann-Whitney).
+        - ``p_value``, ``fdr``: its p-value, and the false discovery rate among all variables.
+        - ``share_in``, ``share_out``: shares of samples that express the variable inside and
+          outside the cluster. NaN if unknown.
+        - ``p_split``, ``fdr_split``: p-value and false discovery rate from the split into halves,
+          if there was one.
     one_group : float
-        P-value of the hypothesis that all samples are one group, Gaussian or as skewed as they are;
-        nan without a split. No ``p_split`` and no ``fdr_split`` is below it.
+        P-value of the hypothesis that all samples are one group, Gaussian or as skewed as they are.
+        NaN without a split. No ``p_split`` or ``fdr_split`` is smaller.
     conclusion : Verdict
-        How far to trust the p-values, as a value. Its ``grade`` is SURE if a split finds markers
-        among more than one group, NO if one group gives clusters as far apart, and DOUBTFUL
-        without a split.
+        The verdict as a value. Its ``grade`` is SURE if a split finds markers and more than one
+        group, NO if one group gives clusters that are as far apart, and DOUBTFUL without a split.
     notes : tuple of str
         What was done to the table before the tests: samples scaled, missing values left out.
     """
@@ -103,7 +107,7 @@ class Markers(WithVerdict):
 
     @property
     def table(self) -> Any:
-        """The columns as a pandas DataFrame; a dict of arrays where pandas is missing."""
+        """The columns as a pandas DataFrame, or a dict of arrays if pandas is missing."""
         return as_frame(self.columns)
 
     def of(self, cluster: ClusterName) -> dict[str, NDArray[Any]]:
@@ -117,7 +121,7 @@ class Markers(WithVerdict):
         Returns
         -------
         dict of ndarray
-            As ``columns``, for this cluster alone.
+            ``columns`` of this cluster only.
         """
         own = self.columns["cluster"] == cluster
         return {name: column[own] for name, column in self.columns.items()}
@@ -136,34 +140,33 @@ def markers(
 ) -> Markers:
     """Test which variables set clusters apart from all other samples.
 
-    Ranks, means and shares are compared, so values must be on one scale from sample to sample:
-    logarithms of normalised counts or intensities. The p-values are optimistic, since the clusters
-    were found in the same samples. If you pass ``estimator``, there are other p-values as well,
-    which a cut of one Gaussian group does not fool. A variable is tested between clusters that were
-    found without its half of the variables. No p-value is below the one at which K-means cuts one
-    group as sharply as these clusters are cut. That group has any covariance, and is Gaussian or as
-    skewed as the samples ("Markers that are more than the cut", https://subspaces.readthedocs.io).
+    Values must be comparable between samples: pass logarithms of normalised counts or intensities.
+    The p-values are optimistic, because the clusters were found in the same samples. If you pass
+    ``estimator``, there are also p-values that are not. Half of the variables give the clusters,
+    and the other half is tested. No p-value is smaller than the probability that K-means cuts one
+    group as sharply. That group has any covariance, and is Gaussian or as skewed as the samples
+    ("Markers that are more than the cut", https://subspaces.readthedocs.io).
 
     Parameters
     ----------
     X : array-like of shape (n, p) or AnnData
-        Samples in rows. A variable is tested among the samples that have it: missing cells (nan)
-        are left out, and to fill them first makes markers of nothing.
+        Samples in rows. Missing values (NaN) are left out. Do not fill them first, because filled
+        values look like markers.
     labels : array-like of shape (n,) or str
-        Cluster of each sample; of an AnnData also the name of a column of ``obs``. Samples of the
-        whole number -1 are in no cluster, and left out.
+        Cluster of each sample. For an AnnData, it can be the name of a column of ``obs``. Samples
+        with the number -1 are in no cluster, and left out.
     cluster : int or str, optional
-        The cluster asked for; by default all of them.
+        The cluster to test. By default all clusters.
     names : sequence of length p, optional
-        Names of the variables; by default the columns of X, or x0, x1 and so on. Those that occur
-        twice are told apart, as NAME and NAME-1.
+        Names of the variables. By default the columns of X, or x0, x1 and so on. If a name occurs
+        twice, the second becomes NAME-1.
     expressed : array-like of bool of shape (n, p), optional
-        Which sample expresses what. By default the values above 0 where the smallest is 0;
-        otherwise the shares are not known.
+        Which sample expresses which variable. By default the values above 0, if the smallest value
+        is 0. Otherwise the shares are unknown.
     estimator : clusterer or Pipeline, optional
-        What found the labels. Copies of it are fitted to each half of the variables.
+        The model that found the labels. Copies of it are fitted to each half of the variables.
     n_nulls : int, default 99
-        With ``estimator``, how many tables of one group are drawn: ``p_split`` and
+        How many tables of one group to draw, if you pass ``estimator``. ``p_split`` and
         ``fdr_split`` are at least 1 / (n_nulls + 1).
     random_state : int, RandomState or None
         Seed of the halves and of these tables.

@@ -87,21 +87,21 @@ ONE_CLUSTER = Verdict(
 
 @dataclass(frozen=True, repr=False)
 class Stability(WithVerdict):
-    """How far two halves of the samples have the same clusters.
+    """How well two halves of the samples agree on the clusters.
 
     Attributes
     ----------
     stability : float
-        Mean adjusted Rand index between the labels that models of two halves give all samples.
+        Mean adjusted Rand index between the labels from both halves: 1 is perfect, 0 is chance.
     per_resample : ndarray of shape (splits,)
-        Each split's adjusted Rand index.
+        Adjusted Rand index of each split.
     per_sample : ndarray of shape (n,)
-        Share of the splits in which the halves agree on the sample, clusters matched.
+        Share of the splits in which both halves give the sample the same label.
     k_means : float
-        ``stability`` of K-means on the same halves, with as many clusters.
+        ``stability`` of K-means with as many clusters, on the same halves.
     conclusion : Verdict
-        The verdict as a value. Its ``grade`` is SURE for solid clusters, DOUBTFUL, NO for those
-        that look like noise, and UNKNOWN for one cluster.
+        The verdict as a value. Its ``grade`` is SURE for solid clusters, DOUBTFUL, NO if the
+        clusters look like noise, and UNKNOWN for one cluster.
     """
 
     stability: float
@@ -118,12 +118,13 @@ class MeansOrDirections(WithVerdict):
     Attributes
     ----------
     agreement : float
-        Share of the labels with which K-means agrees, clusters matched; nan for one cluster.
+        Share of the samples that get the same label from K-means. NaN for one cluster.
     by_chance : float
-        What the share would be by chance; nan for one cluster, and for clusters that are means.
+        The share that chance would give. NaN for one cluster, and for clusters that are means.
     conclusion : Verdict
         The verdict as a value. Its ``grade`` is SURE if K-means finds mostly the same clusters,
-        DOUBTFUL if it does in part, NO if it agrees as by chance, and UNKNOWN for one cluster.
+        DOUBTFUL if it finds part of them, NO if it agrees as by chance, and UNKNOWN for one
+        cluster.
     """
 
     agreement: float
@@ -141,42 +142,40 @@ def stability(
 ) -> Stability:
     """Check whether random halves of the samples have the same clusters.
 
-    The samples are split at random into two halves. A model fitted to each half predicts all
-    samples, and the two sets of labels are compared. Independent noise does not agree. Correlated
-    variables and columns of unequal scale can make halves agree without any clusters. If one
-    subspace describes the samples better than the clusters of either half do, the verdict is
-    "doubtful" (`PSC` and `KSubspaces`). Mean profiles that cut a cloud without gaps agree, too: if
-    one subspace of K - 1 dimensions is about as likely as K means, the verdict is "doubtful". A
-    fitted model that chose its number of clusters has been compared with one group already. Weights
-    that a model was fitted with go along with the samples of a half. The agreement counts each
-    sample of positive weight once. The outliers of a fitted model are in no half, and do not count.
+    The samples are split at random into two halves. A model of each half labels all samples, and
+    the two sets of labels are compared. In independent noise the halves do not agree. Correlated or
+    unscaled variables can make them agree without any clusters. For `PSC` and `KSubspaces`, the
+    verdict is therefore "doubtful" if one subspace describes the samples better than the clusters.
+    For clusters that are means, it is "doubtful" if one subspace of K - 1 dimensions is about as
+    likely as K means. A fitted model that chose its number of clusters was already compared with
+    one group.
 
-    A variable without a value in one of the halves is left out of that split, and a warning counts
-    such variables. If values are missing, a fit takes several times as long: ten splits of 80
-    samples of 147 variables take 5 to 20 seconds. ``budget_s`` or a smaller ``n_resamples``
-    shortens that.
+    If a variable has no values in one half, that split leaves it out, and a warning counts such
+    variables. Missing values make a fit several times slower: ten splits of 80 samples and 147
+    variables take 5 to 20 seconds. A smaller ``n_resamples`` or ``budget_s`` shortens this.
 
     Parameters
     ----------
     estimator : clusterer with ``predict``
-        Fitted anew; the one given is not changed. If a fitted one chose its numbers, both halves
-        get as many clusters, with centres or without, and choose dimensions up to the largest that
-        it has. An unfitted one chooses all in each half.
+        The model, which is not changed. If it is fitted and chose its numbers, both halves use the
+        same number of clusters and the same ``affine``. They choose dimensions up to its largest.
+        If it is not fitted, each half chooses everything. Halves use the weights of a fitted model,
+        and leave out its outliers and samples of weight 0.
     X : array-like of shape (n, p)
         Samples in rows.
     n_resamples : int, default 10
         Number of splits.
     budget_s : float, optional
-        Stop once so many seconds are spent, though not before three splits. A seed gives the same
-        splits in the same order on every machine; a slow one makes fewer of them.
+        Stop after this many seconds, but not before three splits. With a seed, all machines make
+        the same splits in the same order, but slow ones make fewer.
     random_state : int, RandomState or None
         Seed.
 
     Returns
     -------
     Stability
-        ``.stability``, the mean adjusted Rand index: 1 is perfect, 0 chance; ``.per_resample``,
-        ``.per_sample`` and ``.k_means``; ``.grade``, and ``.verdict`` in words.
+        ``.stability``, ``.per_resample``, ``.per_sample``, ``.k_means``, ``.grade`` and
+        ``.verdict``.
 
     Examples
     --------
@@ -420,22 +419,21 @@ def _has_centres(model: Any) -> bool:
 def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     """Compare the labels of a model with those of K-means.
 
-    K-means with as many clusters sees the samples as the model does, after its preparation; where
-    there are more than 2,000, it sees 2,000 drawn with a fixed seed. What chance would give is the
-    mean agreement with the same labels in another order.
+    K-means uses the same number of clusters and the same prepared samples as the model. If there
+    are more than 2,000 samples, it uses 2,000 random ones with a fixed seed. The agreement by
+    chance is the mean over random orders of the labels.
 
     Parameters
     ----------
     model : fitted clusterer, or Pipeline that ends in one
-        With ``labels_``. A `recipes.Recipe` is such a pipeline.
+        A model with ``labels_``, for example a `recipes.Recipe`.
     X : array-like of shape (n, p)
-        The data of fit; raw samples for a model that prepares them.
+        The data of `fit`. Pass raw samples to a model that prepares them.
 
     Returns
     -------
     MeansOrDirections
-        ``.agreement``, the share of labels on which the two agree, ``.by_chance``, ``.grade``, and
-        ``.verdict`` in words.
+        ``.agreement``, ``.by_chance``, ``.grade`` and ``.verdict``.
 
     Examples
     --------
