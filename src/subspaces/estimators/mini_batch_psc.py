@@ -29,10 +29,10 @@ from subspaces.starts.registry import STARTS
 class MiniBatchPSC(SubspaceClusterer):
     """Predictive subspace clustering in batches, for streams or if you are in a hurry.
 
-    A batch is assigned to the subspaces found so far. These were fitted without it, so that its
-    residual is a leave-one-out error at no cost. The subspaces are then updated with the batch, and
-    earlier batches lose weight. `fit` draws ``max_batches`` batches at random and labels all rows
-    at the end. `partial_fit` takes one batch that the caller gives.
+    Each batch joins the subspaces found so far. They were fitted without it, so its residuals are
+    leave-one-out errors. Then the batch updates the subspaces, and earlier batches count less.
+    `fit` draws ``max_batches`` random batches, and labels all samples at the end. `partial_fit`
+    takes one batch from you.
 
     Parameters
     ----------
@@ -41,63 +41,63 @@ class MiniBatchPSC(SubspaceClusterer):
     n_components : int or one int per cluster, default 1
         Dimension of the subspaces.
     affine : bool, default False
-        Whether a subspace has a centre of its own; otherwise all pass through the origin.
+        Whether each cluster has its own centre. Otherwise all subspaces pass through the origin.
     criterion : {"auto", "influence", "residual", "likelihood"}, default "auto"
-        What a sample is scored by under a cluster that has not seen it. "auto" is "residual" for
-        equal dimensions, and "likelihood" for unequal ones or when a dimension equals the rank;
-        asked for by its name, that one gives the same model.
+        The score that decides which cluster a sample joins. "auto" is "residual" for equal
+        dimensions. It is "likelihood" for unequal ones, or if a dimension equals the rank of the
+        data.
     init : {"portfolio", "random", "k-means++", "local"}, default "portfolio"
-        First partitions, of a sample of the rows (`fit`) or of the first batch (`partial_fit`).
+        How the search starts, in a random part of the samples (`fit`) or in the first batch
+        (`partial_fit`).
     n_init : int or "auto", default "auto"
-        Number of starts; "auto" is 12.
+        Number of starts. "auto" is 12.
     batch_size : int, default 10_000
-        Rows in a batch of `fit`.
+        Number of samples in a batch of `fit`.
     max_batches : int, default 20
-        Batches that `fit` looks at.
+        Number of batches of `fit`.
     forgetting : float, default 0.9
-        Weight that the past keeps at every batch, above 0 up to 1: at 0.9 what counts are the last
-        ten batches or so; 1 forgets nothing.
+        Weight that the past keeps at every batch, above 0 and at most 1. At 0.9, about the last ten
+        batches count. At 1, all count.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Threads over which the starts are spread; blocks of rows use as many as scikit-learn's
-        K-means would.
+        Number of threads for the starts, as in joblib. Reading blocks of samples uses as many
+        threads as K-means of scikit-learn does.
     verbose : int, default 0
-        1: print a line per start that is swept; 2: one per batch, too.
+        1 prints a line for each start, and 2 also a line for each batch.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
-        Cluster of each sample, equal to ``predict(X)``; after `partial_fit`, of those of the last
-        batch, as they were given before the subspaces followed them.
+        Cluster of each sample, the same as ``predict(X)``. After `partial_fit`, the clusters of the
+        last batch, as assigned before the update.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_components_ : ndarray of shape (n_clusters,)
-        Dimensions.
+        Dimension of each subspace.
     criterion_ : str
-        The criterion in use.
+        The criterion that the fit used.
     noise_variance_ : float
-        Variance per direction outside the subspaces, pooled over the clusters. Sums over the
-        batches do not tell it from rounding below 1e-14 of the energy of a sample.
+        Variance per direction outside the subspaces, pooled over the clusters. Values below 1e-14
+        of the squared length of a sample are rounding errors.
     objective_ : float
-        Sum over the samples of their score under the own cluster.
+        Sum of the scores of all samples in their own clusters. Lower is better.
     n_iter_ : int
         Number of batches seen.
     fit_ : Fit
-        All that was found as one frozen value, which the attributes here are read from; see
-        ``psc.result.Fit``.
+        The whole result as one frozen value.
     past_ : Past
-        What the next batch needs of the earlier ones; see ``psc.stream.Past``.
+        What the next batch needs from earlier ones.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    Projection-approximation subspace tracking, on which the paper builds its version for streams,
-    keeps the axes alone; here whole scatter matrices are kept up to 200 variables, where they are
-    exact. What it costs in accuracy: "Big data: passes, chunks, zeros and streams",
-    https://subspaces.readthedocs.io. Batches should be alike: rows that come sorted by cluster make
-    the subspaces of the others fade.
+    Batches should be alike. If the samples come sorted by cluster, the subspaces of the other
+    clusters fade. "Big data: passes, chunks, zeros and streams", https://subspaces.readthedocs.io,
+    reports how much accuracy batches cost. The paper's version for streams only keeps the axes
+    (projection-approximation subspace tracking). This version keeps whole scatter matrices for up
+    to 200 variables, and is then exact.
 
     References
     ----------
@@ -155,13 +155,12 @@ class MiniBatchPSC(SubspaceClusterer):
         self.verbose = verbose
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Label one more batch by the subspaces found so far, then update the subspaces.
+        """Label one more batch, then update the subspaces with it.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows. The first batch is searched for clusters, so that it must hold some of
-            each.
+            Samples in rows. The first batch must contain samples of all clusters.
         y : ignored
             For compatibility.
 

@@ -30,7 +30,7 @@ from subspaces.subspace import dimensions_of as widths
 
 
 class MixtureClusterer(SubspaceClusterer):
-    """Base of the mixture models; not for use on its own.
+    """Base of the mixture models. Do not use it on its own.
 
     A subclass implements ``_fit`` and ``_log_joint``.
     """
@@ -54,7 +54,7 @@ class MixtureClusterer(SubspaceClusterer):
     scores_are_likelihoods_ = True
 
     def predict_proba(self, X: Data) -> Array:
-        """Probability of each cluster given the sample.
+        """Return the probability of each cluster for each sample.
 
         Parameters
         ----------
@@ -64,12 +64,12 @@ class MixtureClusterer(SubspaceClusterer):
         Returns
         -------
         ndarray of shape (n, n_clusters)
-            Rows sum to 1.
+            Probabilities, which sum to 1 for each sample.
         """
         return em.responsibilities(self._log_joint(self._validate_new(X)))
 
     def score_samples(self, X: Data) -> Array:
-        """Log density of each sample.
+        """Return the log density of each sample.
 
         Parameters
         ----------
@@ -79,11 +79,12 @@ class MixtureClusterer(SubspaceClusterer):
         Returns
         -------
         ndarray of shape (n,)
+            Log densities.
         """
         return logsumexp(self._log_joint(self._validate_new(X)), axis=1)
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
-        """Mean log density of the samples.
+        """Return the mean log density of the samples.
 
         Parameters
         ----------
@@ -95,11 +96,12 @@ class MixtureClusterer(SubspaceClusterer):
         Returns
         -------
         float
+            Mean log density.
         """
         return float(self.score_samples(X).mean())
 
     def bic(self, X: Data) -> float:
-        """Bayesian information criterion on some samples. Lower is better.
+        """Return the Bayesian information criterion of these samples. Lower is better.
 
         Parameters
         ----------
@@ -171,8 +173,8 @@ class MixtureClusterer(SubspaceClusterer):
 class MPPCA(WeightedClusterer, MixtureClusterer):
     """Mixture of probabilistic principal component analysers.
 
-    Each cluster is a Gaussian with its own mean, large variances along a few axes and one small
-    variance in all other directions. Fitted by EM with exact M steps, from several starts.
+    Each cluster is a Gaussian with its own mean. Its variance is large along a few axes, and small
+    and equal in all other directions. EM fits the mixture from several starts.
 
     Parameters
     ----------
@@ -181,66 +183,65 @@ class MPPCA(WeightedClusterer, MixtureClusterer):
     n_components : int or one int per cluster, default 1
         Dimension of the subspaces.
     noise : {"own", "shared"}, default "own"
-        Whether each cluster has a noise variance of its own, as in the paper, or all share one.
-        With few samples "shared" is the safer choice: a noise of its own lets a cluster shrink on
-        a few samples that happen to lie near a subspace.
+        Whether each cluster has its own noise variance, as in the paper, or all share one. "shared"
+        is safer if there are few samples. With "own", a cluster can shrink to a few samples that
+        lie near a subspace by chance.
     n_init : int, default 10
-        Number of starts, by turns from K-means, subspaces and chance. Ten steps are made from
-        each, and the three likeliest carried to the end.
+        Number of starts. They come in turn from K-means, from subspaces and from random labels.
+        Each makes ten iterations, and the three likeliest continue.
     max_iter : int, default 500
-        Most steps of one start.
+        Largest number of iterations of a start.
     tol : float, default 1e-5
-        A start has converged when neither the rise of its log-likelihood per sample over five
-        steps nor the rise still expected is more than this. With missing cells, the fit to the
-        observed ones ends when a step raises the log-likelihood by at most 1e-6 a cell.
+        Tolerance of convergence, as a log-likelihood per sample. A start has converged if it rose
+        by at most this over five iterations, and if no larger rise is expected. If values are
+        missing, EM stops once an iteration gains at most 1e-6 per value.
     random_state : int, RandomState or None
         Seed.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
-        Likeliest cluster of each sample, equal to ``predict(X)``.
+        Most probable cluster of each sample, the same as ``predict(X)``.
     weights_ : ndarray of shape (n_clusters,)
-        Shares of the clusters.
+        Share of each cluster.
     means_ : ndarray of shape (n_clusters, p)
-        Their means.
+        Mean of each cluster.
     noise_variance_ : ndarray of shape (n_clusters,)
-        Variance in each direction off the subspace.
+        Variance of each cluster in each direction outside its subspace.
     explained_variance_ : list of ndarray of shape (r,)
-        Variances along the axes, noise included.
+        Variances of each cluster along its axes, including noise.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` (p,), ``basis`` (p, r) and ``spectrum`` (r,), the sum over the
-        samples of their squared scores times the probability that they belong to the cluster.
+        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r) and ``spectrum`` (r,). The
+        spectrum sums squared scores, weighted by the probability of the cluster.
     n_components_ : ndarray of shape (n_clusters,)
-        Dimensions.
+        Dimension of each subspace.
     log_likelihood_ : float
-        Of the data, with all constants.
+        Log-likelihood of the data, with all constants.
     log_likelihood_path_ : ndarray
-        At every step of the best start; it never falls.
+        Log-likelihood after each iteration of the best start. It never falls.
     objective_ : float
-        The log-likelihood with its sign changed.
+        Minus the log-likelihood.
     bic_ : float
-        Bayesian information criterion; lower is better.
+        Bayesian information criterion. Lower is better.
     n_iter_ : int
-        Number of steps of the best start.
+        Number of iterations of the best start.
     stop_reason_ : str
-        Why it stopped: "converged", "max_iter" or "infeasible" (a cluster has the weight of fewer
-        than ``n_components + 2`` samples; such a start is taken only if all are so).
+        Why the best start stopped: "converged", "max_iter" or "infeasible". "infeasible" means that
+        a cluster had too few samples, fewer than ``n_components + 2``, in every start.
     starts_ : list of dict
-        What each start reached; "brief" says that it was not carried to the end.
+        What each start reached. "brief" starts stopped after ten iterations.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    Variances are those of maximum likelihood, divided by n. With one cluster and data of n samples
-    ``noise_variance_`` is that of scikit-learn's PCA times (n - 1) / n.
+    Variances are maximum likelihood estimates, divided by n. With one cluster, ``noise_variance_``
+    is that of PCA in scikit-learn times (n - 1) / n.
 
-    No variance is below 1e-10 of the mean variance of the data's columns, so that data which fill a
-    subspace exactly have a finite likelihood. With more variables than samples the data are rotated
-    into as many coordinates as there are samples; nothing of size p x p is formed.
+    No variance is below 1e-10 of the mean variance of the variables, so the likelihood stays finite
+    if the data fill a subspace exactly.
 
-    ``transform`` gives minus the log joint density of sample and cluster; lower is nearer.
+    `transform` returns minus the log joint density of sample and cluster. Lower is nearer.
 
     References
     ----------
@@ -385,79 +386,79 @@ class MPPCA(WeightedClusterer, MixtureClusterer):
 class MCFA(MixtureClusterer):
     """Mixture of common factor analysers.
 
-    The samples are ``y = A u + e``: q factors u, whose distribution is a mixture of Gaussians, the
-    same loadings A for all clusters, and noise e of a variance of its own for each variable. The
-    clusters differ in the q factors alone, so few parameters suffice for many variables.
+    Each sample is ``y = A u + e``: the loadings A are the same for all clusters, and the noise e
+    has its own variance for each variable. The q factors u follow a mixture of Gaussians. Only the
+    factors differ between the clusters, so the model needs few parameters even for many variables.
 
     Parameters
     ----------
     n_clusters : int, default 2
         Number of clusters.
     n_components : int, default 1
-        Number of common factors, q. They hold all clusters: clusters near different subspaces of
-        dimensions R_1, ..., R_K need up to R_1 + ... + R_K of them. ``bic_`` helps to choose.
+        Number of common factors, q. Clusters near different subspaces of dimensions R_1, ..., R_K
+        need up to R_1 + ... + R_K factors. ``bic_`` helps to choose.
     n_init : int, default 10
-        Number of starts, by turns from K-means, subspaces and chance. Ten steps are made from
-        each, and the three likeliest carried to the end.
+        Number of starts. They come in turn from K-means, from subspaces and from random labels.
+        Each makes ten iterations, and the three likeliest continue.
     max_iter : int, default 500
-        Most steps of one start.
+        Largest number of iterations of a start.
     tol : float, default 1e-5
-        A start has converged when neither the rise of its log-likelihood per sample over five
-        steps nor the rise still expected is more than this.
+        Tolerance of convergence, as a log-likelihood per sample. A start has converged if it rose
+        by at most this over five iterations, and if no larger rise is expected.
     random_state : int, RandomState or None
         Seed.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
-        Likeliest cluster of each sample, equal to ``predict(X)``.
+        Most probable cluster of each sample, the same as ``predict(X)``.
     weights_ : ndarray of shape (n_clusters,)
-        Shares of the clusters.
+        Share of each cluster.
     loadings_ : ndarray of shape (p, q)
-        A, with orthonormal columns.
+        Loadings A, with orthonormal columns.
     factor_means_ : ndarray of shape (n_clusters, q)
-        Means of the factors in each cluster, xi.
+        Mean of the factors in each cluster, xi.
     factor_covariances_ : ndarray of shape (n_clusters, q, q)
-        Their covariances, Omega.
+        Covariance of the factors in each cluster, Omega.
     noise_variance_ : ndarray of shape (p,)
-        Noise of each variable, D.
+        Noise variance of each variable, D.
     df_ : ndarray of shape (n_clusters,)
-        Degrees of freedom; infinite.
+        Degrees of freedom, which are infinite.
     means_ : ndarray of shape (n_clusters, p)
-        Means of the clusters, A xi.
+        Mean of each cluster, A xi.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` A xi, ``basis`` (p, q), the principal axes of the cluster's factors
-        within the span of A (the same span for all clusters), and ``spectrum`` (q,), the sum over
-        the samples of their squared scores times the probability that they belong to the cluster.
+        Subspace of each cluster. All have the span of A. ``centre`` is A xi, and ``basis`` (p, q)
+        has the principal axes of the cluster's factors. ``spectrum`` (q,) sums squared scores,
+        weighted by the probability of the cluster.
     n_components_ : ndarray of shape (n_clusters,)
         q for each cluster.
     log_likelihood_ : float
-        Of the data, with all constants.
+        Log-likelihood of the data, with all constants.
     log_likelihood_path_ : ndarray
-        At every step of the best start; it never falls.
+        Log-likelihood after each iteration of the best start. It never falls.
     objective_ : float
-        The log-likelihood with its sign changed.
+        Minus the log-likelihood.
     bic_ : float
-        Bayesian information criterion; lower is better.
+        Bayesian information criterion. Lower is better.
     n_iter_ : int
-        Number of steps of the best start.
+        Number of iterations of the best start.
     stop_reason_ : str
-        Why it stopped: "converged", "max_iter" or "infeasible" (a cluster has the weight of less
-        than one sample; such a start is taken only if all are so).
+        Why the best start stopped: "converged", "max_iter" or "infeasible". "infeasible" means that
+        a cluster had a total weight below one sample, in every start.
     starts_ : list of dict
-        What each start reached; "brief" says that it was not carried to the end.
+        What each start reached. "brief" starts stopped after ten iterations.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    All means lie in the span of A, which passes through the origin, as in the paper. Where the
-    origin means nothing, subtract the mean of each column first: that saves a factor.
+    All means lie in the span of A, which passes through the origin, as in the paper. If the origin
+    means nothing in your data, subtract the mean of each variable first. This saves a factor.
 
-    No noise variance is below 1e-10 of its variable's mean square, so that data of rank q have a
-    finite likelihood. Nothing of size p x p is formed.
+    No noise variance is below 1e-10 of the mean square of its variable, so the likelihood stays
+    finite if the data have rank q.
 
-    ``transform`` gives minus the log joint density of sample and cluster; lower is nearer.
+    `transform` returns minus the log joint density of sample and cluster. Lower is nearer.
 
     References
     ----------
@@ -517,7 +518,7 @@ class MCFA(MixtureClusterer):
         Returns
         -------
         ndarray of shape (n, q)
-            In the coordinates of ``loadings_``.
+            Factors, in the coordinates of ``loadings_``.
         """
         X = self._validate_new(X)
         return factor_mixture.factor_scores(self._model, X) @ self._change.T
@@ -529,81 +530,82 @@ class MCFA(MixtureClusterer):
 class MCtFA(MCFA):
     """Mixture of common t-factor analysers.
 
-    As `MCFA`, with a multivariate t in place of each Gaussian, so that samples far from every
-    cluster count for less.
+    It is `MCFA` with Student's t distribution instead of the Gaussian, so samples far from all
+    clusters count less.
 
     Parameters
     ----------
     n_clusters : int, default 2
         Number of clusters.
     n_components : int, default 1
-        Number of common factors, q. They hold all clusters: clusters near different subspaces of
-        dimensions R_1, ..., R_K need up to R_1 + ... + R_K of them. ``bic_`` helps to choose.
+        Number of common factors, q. Clusters near different subspaces of dimensions R_1, ..., R_K
+        need up to R_1 + ... + R_K factors. ``bic_`` helps to choose.
     df : None or float, default None
-        Degrees of freedom of all clusters; ``inf`` is `MCFA`. None: estimated for each cluster,
-        within 1e-4 to 200.
+        Degrees of freedom of all clusters. None estimates them for each cluster, from 1e-4 to 200.
+        ``inf`` is `MCFA`.
     n_init : int, default 10
-        Number of starts, by turns from K-means, subspaces and chance. Ten steps are made from
-        each, and the three likeliest carried to the end.
+        Number of starts. They come in turn from K-means, from subspaces and from random labels.
+        Each makes ten iterations, and the three likeliest continue.
     max_iter : int, default 500
-        Most steps of one start.
+        Largest number of iterations of a start.
     tol : float, default 1e-5
-        A start has converged when neither the rise of its log-likelihood per sample over five
-        steps nor the rise still expected is more than this.
+        Tolerance of convergence, as a log-likelihood per sample. A start has converged if it rose
+        by at most this over five iterations, and if no larger rise is expected.
     random_state : int, RandomState or None
         Seed.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
-        Likeliest cluster of each sample, equal to ``predict(X)``.
+        Most probable cluster of each sample, the same as ``predict(X)``.
     weights_ : ndarray of shape (n_clusters,)
-        Shares of the clusters.
+        Share of each cluster.
     loadings_ : ndarray of shape (p, q)
-        A, with orthonormal columns.
+        Loadings A, with orthonormal columns.
     factor_means_ : ndarray of shape (n_clusters, q)
-        Centres of the factors in each cluster, xi.
+        Centre of the factors in each cluster, xi.
     factor_covariances_ : ndarray of shape (n_clusters, q, q)
-        Their scale matrices, Omega.
+        Scale matrix of the factors in each cluster, Omega.
     noise_variance_ : ndarray of shape (p,)
-        Noise of each variable, D, on the same scale.
+        Noise variance of each variable, D, on the same scale.
     df_ : ndarray of shape (n_clusters,)
         Degrees of freedom.
     means_ : ndarray of shape (n_clusters, p)
-        Centres of the clusters, A xi.
+        Centre of each cluster, A xi.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` A xi, ``basis`` (p, q), the principal axes of the cluster's factors
-        within the span of A (the same span for all clusters), and ``spectrum`` (q,), the sum over
-        the samples of their squared scores times the probability that they belong to the cluster.
+        Subspace of each cluster. All have the span of A. ``centre`` is A xi, and ``basis`` (p, q)
+        has the principal axes of the cluster's factors. ``spectrum`` (q,) sums squared scores,
+        weighted by the probability of the cluster.
     n_components_ : ndarray of shape (n_clusters,)
         q for each cluster.
     log_likelihood_ : float
-        Of the data, with all constants.
+        Log-likelihood of the data, with all constants.
     log_likelihood_path_ : ndarray
-        At every step of the best start; it never falls.
+        Log-likelihood after each iteration of the best start. It never falls.
     objective_ : float
-        The log-likelihood with its sign changed.
+        Minus the log-likelihood.
     bic_ : float
-        Bayesian information criterion; lower is better.
+        Bayesian information criterion. Lower is better.
     n_iter_ : int
-        Number of steps of the best start.
+        Number of iterations of the best start.
     stop_reason_ : str
-        Why it stopped: "converged", "max_iter" or "infeasible" (a cluster has the weight of less
-        than one sample; such a start is taken only if all are so).
+        Why the best start stopped: "converged", "max_iter" or "infeasible". "infeasible" means that
+        a cluster had a total weight below one sample, in every start.
     starts_ : list of dict
-        What each start reached; "brief" says that it was not carried to the end.
+        What each start reached. "brief" starts stopped after ten iterations.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    All centres lie in the span of A, which passes through the origin, as in the paper. Where the
-    origin means nothing, subtract the mean of each column first: that saves a factor.
+    All centres lie in the span of A, which passes through the origin, as in the paper. If the
+    origin means nothing in your data, subtract the mean of each variable first. This saves a
+    factor.
 
-    No noise variance is below 1e-10 of its variable's mean square, so that data of rank q have a
-    finite likelihood. Nothing of size p x p is formed.
+    No noise variance is below 1e-10 of the mean square of its variable, so the likelihood stays
+    finite if the data have rank q.
 
-    ``transform`` gives minus the log joint density of sample and cluster; lower is nearer.
+    `transform` returns minus the log joint density of sample and cluster. Lower is nearer.
 
     References
     ----------
