@@ -152,8 +152,7 @@ class PCAFit:
     def choice(self) -> PCAComponents:
         """How many components there are, how sure that is, and how many predict."""
         if self.sampled is not None:
-            choice: PCAComponents = self.sampled.choice
-            return choice
+            return self.sampled.choice
         table, found = self.table, self.found
         axes = table.axes
         if found is None:
@@ -238,8 +237,7 @@ class PCAFit:
         noise = self.positive_noise
         whole = IncompleteMixture((self._gaussian(noise),), np.ones(1), np.array([noise]))
         units = 0.0 if self.scale is None else ~np.isnan(rows) @ np.log(self.scale)
-        found: Array = -incomplete.scored(rows, whole)[:, 0] - units
-        return found
+        return -incomplete.scored(rows, whole)[:, 0] - units
 
     def covariance(self) -> Array:
         """Return the covariance (p, p) of probabilistic PCA, in the units of the table."""

@@ -85,10 +85,7 @@ def squared_distances(model: FactorMixture, reduced: Reduced) -> Array:
     """Return the squared Mahalanobis distances of the rows from the components, (n, K)."""
     vectors, values = _axes(model)
     along = (reduced.factors[:, None] - model.means).transpose(1, 0, 2) @ vectors
-    found: Array = reduced.outside[:, None] + np.einsum(
-        "kjq,kq->jk", along**2, 1.0 / (1.0 + values)
-    )
-    return found
+    return reduced.outside[:, None] + np.einsum("kjq,kq->jk", along**2, 1.0 / (1.0 + values))
 
 
 def log_joint(model: FactorMixture, rows: Array) -> Array:
@@ -101,8 +98,7 @@ def log_joint_at(model: FactorMixture, distances: Array) -> Array:
     p = len(model.noise)
     log_det = np.log(model.noise).sum() + np.log1p(_axes(model)[1]).sum(axis=1)
     columns = [log_t(distance, p, df) for distance, df in zip(distances.T, model.df, strict=True)]
-    found: Array = np.column_stack(columns) - 0.5 * log_det + np.log(model.weights)
-    return found
+    return np.column_stack(columns) - 0.5 * log_det + np.log(model.weights)
 
 
 def posterior(model: FactorMixture, reduced: Reduced) -> tuple[Array, Array]:
@@ -121,8 +117,7 @@ def factor_scores(model: FactorMixture, rows: Array) -> Array:
     """Return the mean of the factors given the row, over all components, (n, q)."""
     reduced = reduce(model, rows)
     shares = em.responsibilities(log_joint_at(model, squared_distances(model, reduced)))
-    found: Array = np.einsum("jk,jkq->jq", shares, posterior(model, reduced)[0])
-    return found
+    return np.einsum("jk,jkq->jq", shares, posterior(model, reduced)[0])
 
 
 def normalised(model: FactorMixture) -> FactorMixture:

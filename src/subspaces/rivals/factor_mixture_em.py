@@ -173,8 +173,7 @@ def _regress(rows: Array, factors: Array, scale: Array, penalty: Array) -> Array
     left, singular, right = linalg.svd(stacked, full_matrices=False, check_finite=False)
     kept = singular > np.finfo(float).eps * singular[0]
     inverse = np.divide(1.0, singular, out=np.zeros_like(singular), where=kept)
-    found: Array = (rows.T @ (left[: len(rows)] * scale[:, None])) @ (inverse[:, None] * right)
-    return found
+    return (rows.T @ (left[: len(rows)] * scale[:, None])) @ (inverse[:, None] * right)
 
 
 def _weighted_square(rows: Array, factors: Array, loadings: Array, weights: Array) -> Array:
@@ -191,5 +190,4 @@ def floors(rows: Array) -> Array:
     """
     squares = np.einsum("ij,ij->j", rows, rows) / len(rows)
     least = max(1e-6 * float(squares.mean()), np.finfo(float).tiny / NOISE_FLOOR)
-    found: Array = NOISE_FLOOR * np.maximum(squares, least)
-    return found
+    return NOISE_FLOOR * np.maximum(squares, least)

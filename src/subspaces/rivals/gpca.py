@@ -88,8 +88,7 @@ def projectors(bases: Array) -> Array:
     """
     upper, lower = np.triu_indices(bases.shape[1])
     entries = np.einsum("nic,nic->ni", bases[:, upper], bases[:, lower])
-    found: Array = entries * np.where(upper == lower, 1.0, np.sqrt(2.0))
-    return found
+    return entries * np.where(upper == lower, 1.0, np.sqrt(2.0))
 
 
 def vote_labels(
@@ -107,8 +106,7 @@ def vote_labels(
     sines = np.full((len(rows), len(dimensions)), np.sin(tolerance / 2))
     for k, normals in zip(smaller, elected, strict=True):
         sines[:, k] = np.linalg.norm(rows @ normals, axis=1)
-    found: Labels = np.argmin(sines, axis=1)
-    return found
+    return np.argmin(sines, axis=1)
 
 
 def normal_directions(rows: Array, dimensions: Sequence[int]) -> tuple[Array, Array]:
@@ -188,8 +186,7 @@ def _votes(spaces: Array, candidates: Array, codimension: int, tolerance: float)
     their principal angles.
     """
     squared_sines = codimension - spaces @ candidates.T
-    found: Array = np.clip(1.0 - squared_sines / np.sin(tolerance) ** 2, 0.0, 1.0)
-    return found
+    return np.clip(1.0 - squared_sines / np.sin(tolerance) ** 2, 0.0, 1.0)
 
 
 def _at_each_row(

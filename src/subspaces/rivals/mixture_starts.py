@@ -70,15 +70,13 @@ def leading_loadings(matrix: Array, n_factors: int, random: np.random.Generator)
     """Return the leading right singular vectors of the rows, (p, q)."""
     seed = int(random.integers(2**31))
     right = randomized_svd(matrix, n_factors, power_iteration_normalizer="QR", random_state=seed)[2]
-    found: Array = linalg.qr(right.T, mode="economic")[0]
-    return found
+    return linalg.qr(right.T, mode="economic")[0]
 
 
 def random_loadings(matrix: Array, n_factors: int, random: np.random.Generator) -> Array:
     """Return random orthonormal columns, (p, q), in the span of the rows if its rank allows."""
     mixed = matrix.T @ random.normal(size=(len(matrix), n_factors))
-    found: Array = linalg.qr(mixed, mode="economic")[0]
-    return found
+    return linalg.qr(mixed, mode="economic")[0]
 
 
 def _repaired(problem: Problem, labels: Labels, random: np.random.Generator) -> Labels:

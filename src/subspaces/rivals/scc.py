@@ -86,8 +86,7 @@ def column_embedding(affinity: Array, n_vectors: int) -> Array:
     degrees = affinity @ affinity.sum(axis=0)
     scaled = affinity / np.sqrt(np.where(degrees > 0, degrees, 1.0))[:, None]
     values, right = largest_eigenpairs(scaled.T @ scaled, n_vectors)
-    found: Array = scaled @ (right / np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1])))
-    return found
+    return scaled @ (right / np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1])))
 
 
 def scales(curvatures: Array, sought: Arrangement) -> Array:
@@ -200,5 +199,4 @@ def _squared_heights(points: Array, lengths: Array, vertices: Array) -> Array:
 def _squared_distances(points: Array, lengths: Array, others: Array) -> Array:
     """Return ``|x|^2 + |z|^2 - 2 x.z``, (n, b); lengths (n,): the ``|x|^2`` of the points."""
     squared = lengths[:, None] + np.einsum("bp,bp->b", others, others) - 2.0 * (points @ others.T)
-    found: Array = np.maximum(squared, 0.0)
-    return found
+    return np.maximum(squared, 0.0)

@@ -88,8 +88,7 @@ def greedy_clustering(
     """Return the labels (n,) of LBF: the nearest of K flats chosen among candidates."""
     seeds = random.choice(len(points), min(n_candidates, len(points)), replace=False)
     distances = distances_from(points, fit_local_flats(points, seeds, dimension, affine=affine))
-    found: Labels = np.argmin(distances[:, choose_greedily(distances, n_clusters)], axis=1)
-    return found
+    return np.argmin(distances[:, choose_greedily(distances, n_clusters)], axis=1)
 
 
 def graph_clustering(
@@ -201,8 +200,7 @@ def squared_beta(rows: Array, radius: Array, dimension: int, affine: bool) -> Ar
     spectrum = np.linalg.eigvalsh(rows @ turned if rows.shape[1] < rows.shape[2] else turned @ rows)
     left = spectrum[:, : max(spectrum.shape[1] - dimension, 0)].sum(axis=1)
     left = np.where(left > DISTANCE_ROUNDING * spectrum.sum(axis=1), left, 0.0) / rows.shape[1]
-    found: Array = np.divide(left, radius**2, out=np.zeros_like(left), where=radius > 0)
-    return found
+    return np.divide(left, radius**2, out=np.zeros_like(left), where=radius > 0)
 
 
 def distances_from(points: Array, flats: LocalFlats) -> Array:

@@ -75,8 +75,7 @@ def between_squares(X: Array, labels: Labels) -> Array:
     if len(counts) == 1:
         return np.zeros(X.shape[1])
     counted = X if (labels >= 0).all() else X[labels >= 0]
-    found: Array = counts @ (centres - counted.mean(axis=0)) ** 2
-    return found
+    return counts @ (centres - counted.mean(axis=0)) ** 2
 
 
 def cluster_means(X: Array, labels: Labels) -> tuple[Labels, Array]:

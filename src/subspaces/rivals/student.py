@@ -25,8 +25,7 @@ def log_t(distance: Array, p: int, df: float) -> Array:
         return -0.5 * (p * LOG_TWO_PI + distance)
     log_ratio = gammaln(0.5 * p) - betaln(0.5 * df, 0.5 * p)
     tail = 0.5 * (df + p) * np.log1p(distance / df)
-    found: Array = log_ratio - 0.5 * p * np.log(df * np.pi) - tail
-    return found
+    return log_ratio - 0.5 * p * np.log(df * np.pi) - tail
 
 
 def tails(distances: Array, p: int, df: Array) -> Array:
