@@ -49,7 +49,7 @@ def all_estimators() -> list[tuple[str, Estimator]]:
     Returns
     -------
     list of (str, class)
-        Sorted by name, as `sklearn.utils.discovery.all_estimators` gives those of scikit-learn.
+        Names and classes, sorted by name, as in `sklearn.utils.discovery.all_estimators`.
 
     Examples
     --------

@@ -20,21 +20,21 @@ from subspaces.runtime.threads import changed_filters
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a model that ``save`` wrote.
 
-    The file is data, never code: whatever it holds, loading it runs nothing of it. A file that is
-    damaged, of something else, or of a later format raises ValueError with one line that names it.
+    The file only has data, and loading runs no code from it. If the file is damaged, of another
+    kind or of a later format, this raises a ValueError that names it.
 
     Parameters
     ----------
     path : str or path
-        The file, or a folder of ``subspaces fit``, which has it as ``model.npz``.
+        The file, or the output folder of ``subspaces fit``, which has it as ``model.npz``.
 
     Returns
     -------
     estimator
-        Fitted, of the class that was saved, with its parameters, attributes and record. A model
-        whose samples were prepared by a recipe or the command line (``--scale``, ``--preset``) has
-        ``preparation_``, which says so in words, and takes raw samples: arrays in the order of
-        ``feature_names_in_``, or frames, whose columns are found by name among any others.
+        The fitted model, with its parameters, attributes and record. If a recipe or the command
+        line prepared its samples (``--scale``, ``--preset``), it has ``preparation_`` and takes raw
+        samples. Pass arrays in the order of ``feature_names_in_``, or data frames, whose columns
+        are found by name.
 
     Examples
     --------

@@ -20,69 +20,68 @@ from subspaces.rivals.ensemble import (
 )
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
 from subspaces.runtime.warning import doubt
-from subspaces.subspace import energy_off_subspaces
 
 
 class EnsembleKSubspaces(SubspaceClusterer):
     """Ensemble K-subspaces (EKSS).
 
-    Many short runs of K-subspaces from random subspaces vote on which samples belong together: the
-    share of runs in which two samples are in one cluster is their affinity. Spectral clustering of
-    the strongest affinities gives the clusters, and a PCA of each its subspace.
+    Many short runs of K-subspaces start from random subspaces. The affinity of two samples is the
+    share of runs that put them into one cluster. Spectral clustering of the strongest affinities
+    gives the clusters. A PCA of each cluster gives its subspace.
 
     Parameters
     ----------
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
-        Dimension of the subspaces. The clusters found are given to the dimensions so that they fit
-        best.
+        Dimension of the subspaces. If dimensions differ, each cluster gets the dimension that suits
+        it best.
     affine : bool, default False
-        Whether a subspace has a centre of its own; otherwise all pass through the origin.
+        Whether each cluster has its own centre. Otherwise all subspaces pass through the origin.
     n_runs : int, default 100
         Number of runs.
     max_iter : int, default 3
-        Most sweeps of one run. Runs that are not taken to their end differ more.
+        Largest number of iterations of a run. Short runs differ more.
     n_candidates : int, optional
-        Number of clusters in each run; by default ``n_clusters``.
+        Number of clusters in each run. By default ``n_clusters``.
     n_base_components : int or one int per candidate, optional
-        Dimension of the subspaces in the runs; by default ``n_components``, over and over if there
-        are more candidates than clusters. A dimension that fills the space of the data, in which
-        every sample would fit, is lowered by one.
+        Dimension of the subspaces in the runs. By default ``n_components``, repeated if there are
+        more candidates than clusters. A dimension equal to that of the data is lowered by one.
     q : int or "auto", default "auto"
-        Affinities kept per sample, the largest. "auto": half the mean size of a cluster, 3 to 200.
+        How many of its largest affinities each sample keeps. "auto" is half the mean size of a
+        cluster, from 3 to 200.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Threads over which the runs are spread; the result does not depend on it.
+        Number of threads, as in joblib. The result does not depend on it.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
-        Cluster of each sample, from the graph.
+        Cluster of each sample in the graph.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_components_ : ndarray of shape (n_clusters,)
-        Dimensions.
+        Dimension of each subspace.
     affinity_matrix_ : scipy sparse array of shape (n, n)
-        The graph, symmetric: the affinities kept.
+        The graph of the affinities kept. It is symmetric.
     q_ : int
-        Affinities kept per sample.
+        How many affinities each sample keeps.
     objective_ : float
         Sum of the squared distances of the samples from the subspaces of their clusters.
     n_iter_ : int
-        Sweeps of the longest run.
+        Number of iterations of the longest run.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    ``labels_`` come from the votes, `predict` from the nearest subspace. They may differ where
-    subspaces meet, and do where a dimension equals the rank of the data, since such a subspace is
-    nearest to all.
+    ``labels_`` come from the graph, and `predict` uses the nearest subspace. They can differ near
+    the places where subspaces meet. They do differ if a dimension equals the rank of the data,
+    because all samples lie in that subspace.
 
-    Of each sample ``q`` affinities are stored. They are computed for some rows at a time; the whole
-    n x n matrix is never held above 2048 samples. The time of this step grows with ``n_runs n^2``.
+    The affinities are computed for some samples at a time. Above 2,048 samples the whole n x n
+    matrix is never in memory. Time grows with ``n_runs n^2``.
 
     References
     ----------
@@ -102,7 +101,6 @@ class EnsembleKSubspaces(SubspaceClusterer):
 
     affinity_matrix_: Annotated[Sparse, "n", "n"]
     q_: int
-    objective_: float
     n_iter_: int
 
     def __init__(
@@ -141,10 +139,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         self.affinity_matrix_ = co_association(partitions, self.q_)
         labels, missing = graph_labels(problem, self.affinity_matrix_, random)
         self._warn_of_missing_clusters(missing)
-        equal = len(set(problem.dimensions)) == 1
-        self.labels_ = partition.canonical(labels) if equal else labels
-        _subspaces.store_subspaces(self, X, problem.dimensions, problem.affine)
-        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
+        _subspaces.store_subspaces(self, X, labels, problem.dimensions, problem.affine)
 
     def _runs(self, base: Problem, random: np.random.Generator) -> list[Labels]:
         n_runs = as_count(self.n_runs, "n_runs", low=1)

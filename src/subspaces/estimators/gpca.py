@@ -30,7 +30,7 @@ from subspaces.rivals.gpca import (
 )
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
 from subspaces.runtime.warning import doubt
-from subspaces.subspace import energy_off_subspaces, principal_axes
+from subspaces.subspace import principal_axes
 
 METHODS: tuple[GPCAMethod, ...] = get_args(GPCAMethod)
 # A square matrix of this size takes some ten seconds to decompose.
@@ -40,9 +40,9 @@ MOST_MONOMIALS = 2000
 class GPCA(SubspaceClusterer):
     """Generalised principal component analysis.
 
-    Fits all polynomials of degree ``n_clusters`` that vanish on the samples. At a sample their
-    gradients are the normals of its subspace, and samples with the same normals form a cluster. If
-    there is no noise, this is exact, and there is no start to choose. Noise, many clusters and high
+    GPCA fits all polynomials of degree ``n_clusters`` that vanish on the samples. Their gradients
+    at a sample are the normals of its subspace. Samples with the same normals form a cluster.
+    Without noise this is exact, and there is no start to choose. Noise, many clusters and high
     dimensions are its weak points.
 
     Parameters
@@ -52,63 +52,59 @@ class GPCA(SubspaceClusterer):
     n_components : int or one int per cluster, default 1
         Dimension of the subspaces.
     affine : bool, default False
-        Whether a subspace has a centre of its own; otherwise all pass through the origin. If so, a
-        constant is appended to the centred samples, which makes each affine subspace a linear one
-        of one dimension more.
+        Whether each cluster has its own centre. Otherwise all subspaces pass through the origin. If
+        True, a constant variable is added to the centred samples.
     method : {"auto", "codimension_one", "voting"}, default "auto"
-        "codimension_one": subspaces that are all hyperplanes of the projected space; spectral
-        clustering by the squared cosine between the gradients. "voting": subspaces of any
-        dimensions; samples vote for bases spanned by the gradients. "auto" is "codimension_one"
-        where it applies.
+        - "codimension_one": all subspaces are hyperplanes of the projected space. Spectral
+          clustering of the gradients finds them.
+        - "voting": subspaces of any dimensions. Samples vote for bases from their gradients.
+        - "auto": "codimension_one" if possible.
     n_projected : int or "auto", default "auto"
-        Number of principal axes (not centred) on which the samples are projected first, the
-        constant of ``affine`` included; never more than the rank. At least the largest dimension of
-        a subspace plus one, which is what "auto" takes for subspaces of equal dimension. For others
-        it adds two where the samples are enough for that and the subspaces together span as much.
+        Number of principal axes to project the samples on first. The axes are not centred. The
+        constant of ``affine`` counts. It is at least the largest dimension plus one, and at most
+        the rank. "auto" is the largest dimension plus one if all dimensions are equal. Otherwise it
+        is up to two more, if there are enough samples.
     tolerance : float, default 0.4
-        Angle in radians between normals beyond which samples do not vote for each other.
+        Largest angle, in radians, between the normals of samples that vote for each other.
     polish : bool, default True
-        Whether sweeps of K-subspaces follow. There are none where a subspace has the dimension of
-        the data: its residuals are zero. Without the polish the labels are those of the papers.
+        Whether to continue with K-subspaces. This is skipped if a dimension equals that of the
+        data, because all residuals are then zero. If False, the labels are those of the papers.
     max_iter : int, default 50
-        Most sweeps.
+        Largest number of iterations of K-subspaces.
     random_state : int, RandomState or None
-        Seed of the K-means in spectral clustering, and of the candidates drawn where there are more
-        than 500.
+        Seed of K-means in spectral clustering, and of the candidates if there are more than 500.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
         Cluster of each sample.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,), a PCA of its samples in
-        the space of X.
+        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_components_ : ndarray of shape (n_clusters,)
-        Dimensions.
+        Dimension of each subspace.
     method_ : str
-        The method used.
+        The method that the fit used.
     n_projected_ : int
-        Dimension in which the polynomials were fitted.
+        Number of axes that the polynomials were fitted on.
     objective_ : float
-        Sum of the squared residuals of the samples from the subspaces of their clusters.
+        Sum of the squared distances of the samples from the subspaces of their clusters.
     n_iter_ : int
-        One for the polynomials, and the number of sweeps after them.
+        One for the polynomials, plus the number of iterations of K-subspaces.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    The polynomials have ``C(n_clusters + n_projected - 1, n_clusters)`` monomials. More than 2000
-    are refused, and so are fewer samples than determine them. The samples are embedded in blocks:
-    what is held for each is ``n_projected`` squared numbers, neither its monomials nor a row of an
-    n x n matrix.
+    The polynomials have ``C(n_clusters + n_projected - 1, n_clusters)`` terms. Not supported: more
+    than 2,000 terms, or too few samples to determine them. Memory is ``n_projected`` squared
+    numbers per sample.
 
-    On a subspace of the dimension of the data no polynomial vanishes. At most one such cluster is
-    accepted; it gets the samples further than half the ``tolerance`` from all other subspaces.
+    No polynomial vanishes on a subspace that fills the data. Only one such cluster is possible. It
+    gets the samples that are further than half the ``tolerance`` from all other subspaces.
 
-    `predict` takes the nearest subspace, and ``labels_`` agree with it after a polish that has
-    converged. Without one they come from the gradients and may differ; they differ most where a
-    subspace has the dimension of the data, as every sample is then predicted to be in that one.
+    `predict` uses the nearest subspace. If the polish has converged, it agrees with ``labels_``.
+    Without the polish, ``labels_`` come from the gradients and can differ. If a subspace fills the
+    data, `predict` puts every sample into it.
 
     References
     ----------
@@ -131,7 +127,6 @@ class GPCA(SubspaceClusterer):
 
     method_: GPCAMethod
     n_projected_: int
-    objective_: float
     n_iter_: int
 
     def __init__(
@@ -164,11 +159,8 @@ class GPCA(SubspaceClusterer):
         self.n_projected_, self.method_ = self._plan(problem)
         labels = self._fill_up(problem, self._segment(problem, random), random)
         labels, sweeps = self._sweep(problem, labels, random)
-        same = len({*problem.dimensions}) == 1
-        self.labels_ = partition.canonical(labels) if same else labels
         self.n_iter_ = 1 + sweeps
-        _subspaces.store_subspaces(self, X, problem.dimensions, problem.affine)
-        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
+        _subspaces.store_subspaces(self, X, labels, problem.dimensions, problem.affine)
 
     def _check_options(self) -> None:
         as_flag(self.affine, "affine")

@@ -19,29 +19,29 @@ from subspaces.runtime.warning import collect_warnings, warn
 class PCAOutlierDetector(OutlierMixin, BaseEstimator):
     """Find outliers of a PCA among the samples of the fit and among new samples.
 
-    A sample does not belong if it is far out within the components (T2) or far from them (Q). The
-    PCA and the limits are those of the samples that belong, ``PCA(robust=True).outliers``.
+    A sample is an outlier if it is far out within the components (T2) or far from them (Q). The PCA
+    and the limits come from the other samples, as in ``PCA(robust=True).outliers``.
 
     Parameters
     ----------
     n_components : "auto", int, float or None, default "auto"
-        Number of components, as of `PCA`.
+        Number of components, as in `PCA`.
     center, scale : bool, default True and False
-        Whether the mean is subtracted, and whether variables are divided by their standard
-        deviations.
+        Whether to subtract the mean of each variable, and whether to divide it by its standard
+        deviation.
     level : float, default 0.05
-        The chance that a table as large as that of `fit`, without outliers, has a sample beyond the
-        limits. There is no share of outliers to guess.
+        Probability that a table without outliers, of the size of the training data, has a sample
+        beyond the limits. You do not need to guess the share of outliers.
 
     Attributes
     ----------
     outliers_ : PCAOutliers
-        The samples of `fit`, each judged without itself: ``is_outlier``, ``verdict``,
-        ``contributions(sample)``, ``plot()``.
+        Result for the training samples, each compared with the PCA of the others: ``is_outlier``,
+        ``verdict``, ``contributions(sample)``, ``plot()``.
     pca_ : PCA
         The PCA of all samples.
     offset_ : float
-        -1: ``decision_function`` is ``score_samples`` less this.
+        -1. ``decision_function`` is ``score_samples`` minus this.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (p,)
@@ -49,8 +49,8 @@ class PCAOutlierDetector(OutlierMixin, BaseEstimator):
 
     Notes
     -----
-    pyod's sign is the opposite one: its ``decision_function`` is ``-score_samples(X)`` here, and
-    its ``labels_`` are ``outliers_.is_outlier``.
+    pyod uses the opposite sign. Its ``decision_function`` is ``-score_samples(X)`` here, and its
+    ``labels_`` are ``outliers_.is_outlier``.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class PCAOutlierDetector(OutlierMixin, BaseEstimator):
 
     @fits_a_draft
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Find the samples that fit the PCA, and the limits of their distances.
+        """Fit the PCA and the limits of the distances without the outliers.
 
         Parameters
         ----------
@@ -116,12 +116,12 @@ class PCAOutlierDetector(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, p)
-            Samples in rows, the variables of `fit` in columns.
+            Samples in rows, with the variables of `fit`.
 
         Returns
         -------
         ndarray of shape (m,)
-            Below -1 for samples that do not belong.
+            Scores. Outliers have less than -1.
         """
         check_is_fitted(self)
         matrix = as_matrix(X, min_samples=1)
@@ -136,11 +136,12 @@ class PCAOutlierDetector(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, p)
-            Samples in rows, the variables of `fit` in columns.
+            Samples in rows, with the variables of `fit`.
 
         Returns
         -------
         ndarray of shape (m,)
+            Scores. Outliers have less than 0.
         """
         return self.score_samples(X) - self.offset_
 
@@ -150,12 +151,12 @@ class PCAOutlierDetector(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, p)
-            Samples in rows, the variables of `fit` in columns. Those of `fit` are judged as new
-            ones; ``outliers_`` judges each without itself.
+            Samples in rows, with the variables of `fit`. Training samples are treated as new. To
+            compare each with the others, use ``outliers_``.
 
         Returns
         -------
         ndarray of int of shape (m,)
-            1 if a sample belongs, -1 if not.
+            1 or -1.
         """
         return np.where(self.decision_function(X) >= 0.0, 1, -1)

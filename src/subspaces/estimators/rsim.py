@@ -7,7 +7,6 @@ from subspaces.messages import Advice, ParameterError
 from subspaces.rivals.shape_interaction import best_cut
 from subspaces.runtime.parameters import as_flag, as_generator, as_real
 from subspaces.starts.self_expression import lifted_rows
-from subspaces.subspace import energy_off_subspaces
 
 # The graph of so many samples and its parts take 1 GB.
 MOST_SAMPLES = 5000
@@ -16,29 +15,28 @@ MOST_SAMPLES = 5000
 class RSIM(SubspaceClusterer):
     """Robust shape interaction matrix.
 
-    Keeps the r leading left singular vectors of the data, scales their rows to unit length, and
-    cuts the graph of the products of these rows, raised to a power. On independent subspaces the
-    products between clusters vanish, if r is right. So every rank in a range is tried, and the one
-    whose cut is least in relation to the eigengap of its graph is kept. ``labels_`` comes from the
-    graph. One subspace per cluster is then fitted to it, and ``predict`` gives a sample to the
-    nearest subspace. So ``predict(X)`` may differ from ``labels_`` on some samples.
+    RSIM projects the samples on the leading singular vectors of the data and scales them to unit
+    length. The graph is the product of these vectors for each pair of samples, raised to a power.
+    For independent subspaces, products between clusters vanish if the rank is right. So RSIM tries
+    a range of ranks, and keeps the one with the best cut of the graph. ``labels_`` come from the
+    graph. `predict` uses the nearest subspace, fitted to each cluster afterwards. So ``predict(X)``
+    can differ from ``labels_`` for some samples.
 
     Parameters
     ----------
     n_clusters : int, default 2
         Number of clusters.
     n_components : int, default 1
-        Dimension of the subspaces, the same for all. One per cluster is taken if all are equal.
-        Where the clusters differ, use the largest of their dimensions. It bounds the ranks that are
-        tried: from ``n_clusters`` to ``n_clusters * n_components``, plus ``n_clusters`` if affine.
-        A dimension that fills the rank of the data is lowered by one, with a warning.
+        Dimension of the subspaces, the same for all. If the clusters differ, use the largest
+        dimension. It sets the ranks to try: from ``n_clusters`` to ``n_clusters * n_components``,
+        plus ``n_clusters`` if ``affine=True``. A dimension equal to the rank of the data is lowered
+        by one, with a warning.
     affine : bool, default True
-        Whether a subspace has a centre of its own. A constant variable is then appended to the
-        centred samples, which makes an affine subspace linear; otherwise all pass through the
-        origin.
+        Whether each cluster has its own centre. Otherwise all subspaces pass through the origin. If
+        True, a constant variable is added to the centred samples.
     power : float, default 3.5
-        Exponent of the products, above 0: how much more similar samples count than less similar
-        ones. The authors advise 3 to 5.
+        Exponent of the products, above 0. A larger one favours the most similar samples. The
+        authors advise 3 to 5.
     random_state : int, RandomState or None
         Seed.
 
@@ -49,26 +47,26 @@ class RSIM(SubspaceClusterer):
     rank_ : int
         Number of singular vectors kept.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,); fitted to its samples.
+        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_components_ : ndarray of shape (n_clusters,)
-        Dimensions.
+        Dimension of each subspace.
     objective_ : float
         Sum of the squared distances of the samples from the subspaces of their clusters.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    The method needs independent subspaces: together they should have no more dimensions than the
-    data have variables. It holds a graph of all pairs of samples, so at most 5000 are taken, and
-    its time grows with the number of ranks times the square of the number of samples.
+    RSIM needs independent subspaces: their dimensions must not add up to more than the number of
+    variables. It accepts at most 5,000 samples, because it stores a graph of all pairs. Its time
+    grows with the number of ranks times the square of the number of samples. Not supported: missing
+    values, which an extension of the method fills in.
 
-    Negative products count as zero, as in the authors' program. With ``affine=False``, which the
-    authors do not have, their absolute values count, since a subspace through the origin holds the
-    mirror image of every sample. The authors append the constant 1 to the raw samples; here it is
-    appended to samples that are centred and divided by their root mean squared length, so that
-    place and unit of the data do not matter. Missing values, which an extension of the method fills
-    in, are refused.
+    Negative products count as zero, as in the authors' program. The authors have no
+    ``affine=False``. In that case absolute values count, because a subspace through the origin also
+    contains the mirror image of each sample. The authors append the constant 1 to the raw samples.
+    Here the samples are first centred and divided by their root mean squared length, so location
+    and unit do not matter.
 
     References
     ----------
@@ -94,7 +92,6 @@ class RSIM(SubspaceClusterer):
 
     _dimension_to_compare = "largest"  # one for all clusters
     rank_: int
-    objective_: float
 
     def __init__(
         self,
@@ -128,7 +125,6 @@ class RSIM(SubspaceClusterer):
         )
         self.rank_ = found.rank
         _subspaces.store_equal_subspaces(self, X, found.labels, dimension, affine)
-        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 
     def _numbers_held(self, n: int, p: int) -> int:
         """Return how many numbers a fit holds: twice X and 5 n^2 for the graph."""

@@ -19,26 +19,25 @@ COLUMNS_A_CLUSTER = 100
 class SCC(SubspaceClusterer):
     """Spectral curvature clustering.
 
-    Draws sets of n_components + 1 samples and measures, by the polar curvature, how far each other
-    sample is from a subspace with them. Samples with like curvatures are in a cluster. The sets are
-    then drawn again within the clusters found, while the distances from the subspaces fall.
+    SCC draws sets of n_components + 1 samples. The polar curvature measures how far every other
+    sample is from a subspace with each set. Samples with similar curvatures are in one cluster. SCC
+    then draws new sets within the clusters, as long as the distances from the subspaces fall.
 
     Parameters
     ----------
     n_clusters : int, default 2
         Number of clusters.
     n_components : int, default 1
-        Dimension of the subspaces, the same for all. One per cluster is taken if all are equal.
-        Where the clusters differ, use the largest of their dimensions. A dimension that fills the
-        rank of the data is lowered by one, with a warning.
+        Dimension of the subspaces, the same for all. If the clusters differ, use the largest
+        dimension. A dimension equal to the rank of the data is lowered by one, with a warning.
     linear : bool, default False
-        Whether the subspaces pass through the origin (LSCC); otherwise each has a centre of its
-        own.
+        Whether all subspaces pass through the origin (LSCC). Otherwise each cluster has its own
+        centre.
     n_columns : int or "auto", default "auto"
-        Number of sets drawn in a round; "auto" is 100 a cluster. Memory is that of a few matrices
-        of shape (n, n_columns); no (n, n) matrix is formed.
+        Number of sets to draw in an iteration. "auto" is 100 per cluster. Memory is a few matrices
+        of shape (n, n_columns).
     max_iter : int, default 50
-        Most rounds.
+        Largest number of iterations.
     random_state : int, RandomState or None
         Seed.
 
@@ -47,27 +46,26 @@ class SCC(SubspaceClusterer):
     labels_ : ndarray of shape (n,)
         Cluster of each sample.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_components_ : ndarray of shape (n_clusters,)
-        Dimensions.
+        Dimension of each subspace.
     objective_ : float
         Sum of the squared distances of the samples from the subspaces of their clusters.
     objective_path_ : ndarray
-        The same for every round; the least is kept.
+        Objective after each iteration. The best one is kept.
     n_iter_ : int
-        Number of rounds.
+        Number of iterations.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    Where many variables are noisy, project first (``make_pipeline(TruncatedSVD(r), SCC(...))``, r
-    the sum of the clusters' dimensions): a curvature rests on a few samples, and their noise adds
-    up over the variables.
+    If many variables are noisy, project first, with ``make_pipeline(TruncatedSVD(r), SCC(...))``.
+    Choose r as the sum of the clusters' dimensions. A curvature uses only a few samples, and their
+    noise adds up over the variables.
 
-    `predict` gives each row to the nearest of the subspaces fitted to the clusters. On the training
-    data it may differ from ``labels_``, which the spectral step decides, for samples about as near
-    to another subspace: mostly where subspaces cross.
+    `predict` uses the nearest subspace. On the training data it can differ from ``labels_``, which
+    come from spectral clustering. This happens mostly near the places where subspaces cross.
 
     References
     ----------
@@ -86,7 +84,6 @@ class SCC(SubspaceClusterer):
     """
 
     _dimension_to_compare = "largest"  # one for all clusters
-    objective_: float
     objective_path_: Annotated[Array, "*"]
     n_iter_: int
 
@@ -121,7 +118,7 @@ class SCC(SubspaceClusterer):
             found = curvature_clustering(points, sought, n_columns, max_iter, random)
         if not found.settled:
             warn_of_an_early_end("max_iter", max_iter, k)
+        _subspaces.store_equal_subspaces(self, X, found.labels, dimension, affine)
         self.objective_path_ = found.errors * len(X)
         self.objective_ = float(np.min(self.objective_path_))
         self.n_iter_ = len(found.errors)
-        _subspaces.store_equal_subspaces(self, X, found.labels, dimension, affine)

@@ -6,7 +6,6 @@ from subspaces.estimators._base import SubspaceClusterer
 from subspaces.messages import ParameterError, use
 from subspaces.rivals.slbf import graph_clustering, greedy_clustering
 from subspaces.runtime.parameters import as_count, as_flag, as_generator
-from subspaces.subspace import energy_off_subspaces
 
 # Flats that LBF chooses from, for each cluster: the paper's number.
 CANDIDATES_A_CLUSTER = 70
@@ -17,27 +16,27 @@ MOST_SAMPLES = 5000
 class SLBF(SubspaceClusterer):
     """Spectral local best-fit flats (SLBF), or local best-fit flats (LBF).
 
-    Fits a flat around single samples. The neighbourhood of each grows while the distances from its
-    flat fall against its radius, so that it is as large as stays near one flat. SLBF does so for
-    every sample and cuts a graph whose weights say how near two samples are to each other's flats.
-    LBF does so for some samples and chooses one flat a cluster among these.
+    SLBF fits a local subspace around each sample. The neighbourhood grows as long as its distances
+    from the subspace stay small for its size. SLBF then cuts a graph that shows how near two
+    samples are to each other's subspaces. LBF does this around some samples only, and chooses one
+    of these subspaces for each cluster.
 
     Parameters
     ----------
     n_clusters : int, default 2
         Number of clusters.
     n_components : int, default 1
-        Dimension of the flats, the same for all. One per cluster is taken if all are equal. Where
-        the clusters differ, use the largest of their dimensions. A dimension that fills the
-        rank of the data is lowered by one, with a warning.
+        Dimension of the subspaces, the same for all. If the clusters differ, use the largest
+        dimension. A dimension equal to the rank of the data is lowered by one, with a warning.
     affine : bool, default True
-        Whether a flat has a centre of its own; otherwise all pass through the origin.
+        Whether each cluster has its own centre. Otherwise all subspaces pass through the origin.
     spectral : bool, default True
-        Whether to cut the graph (SLBF), in memory that grows with the square of the number of
-        samples: at most 5000 are taken. Otherwise flats are chosen greedily (LBF), in time and
-        memory that grow with the number of samples.
+        Whether to cut the graph (SLBF). It needs memory for all pairs of samples, so at most 5,000
+        are accepted. Otherwise the subspaces are chosen greedily (LBF). Time and memory then grow
+        with the number of samples.
     n_candidates : int or "auto", default "auto"
-        Number of samples around which LBF fits a flat; "auto" is 70 a cluster. SLBF takes all.
+        Number of samples around which LBF fits a subspace. "auto" is 70 per cluster. SLBF uses all
+        samples.
     random_state : int, RandomState or None
         Seed.
 
@@ -46,24 +45,24 @@ class SLBF(SubspaceClusterer):
     labels_ : ndarray of shape (n,)
         Cluster of each sample.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,); fitted to its samples.
+        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_components_ : ndarray of shape (n_clusters,)
-        Dimensions.
+        Dimension of each subspace.
     objective_ : float
-        Sum of the squared distances of the samples from the flats of their clusters.
+        Sum of the squared distances of the samples from the subspaces of their clusters.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    `predict` gives each row to the nearest of the flats fitted to the clusters. On the training
-    data it may differ from ``labels_``, which come from the graph or from the local flats, for
-    samples about as near to another flat: mostly where flats cross.
+    `predict` uses the nearest subspace. On the training data it can differ from ``labels_``, which
+    come from the graph or from the local subspaces. This happens mostly near the places where
+    subspaces cross.
 
-    The paper lets a neighbourhood grow by a constant number of samples; here it grows by a tenth,
-    up to 1000. The local scales of the graph are multiples (1/4 to 4) of the root mean squared
-    distance of a neighbourhood from its flat; the multiple whose clusters lie nearest to their
-    flats is kept.
+    In the paper a neighbourhood grows by a constant number of samples. Here it grows by a tenth, up
+    to 1,000 samples. The scale of the graph is 1/4 to 4 times the root mean squared distance of a
+    neighbourhood from its subspace. SLBF keeps the multiple whose clusters are nearest to their
+    subspaces.
 
     References
     ----------
@@ -82,7 +81,6 @@ class SLBF(SubspaceClusterer):
     """
 
     _dimension_to_compare = "largest"  # one for all clusters
-    objective_: float
 
     def __init__(
         self,
@@ -114,7 +112,6 @@ class SLBF(SubspaceClusterer):
         else:
             labels = greedy_clustering(points, k, dimension, most, random, affine=affine)
         _subspaces.store_equal_subspaces(self, X, labels, dimension, affine)
-        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 
     def _numbers_held(self, n: int, p: int) -> int:
         """Return how many numbers a fit holds: twice X and, if spectral, 6 n^2 for the graph."""

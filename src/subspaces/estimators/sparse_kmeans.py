@@ -21,70 +21,69 @@ from subspaces.runtime.threads import one_blas_thread
 
 
 class SparseKMeans(SubspaceClusterer):
-    """Sparse K-means, which finds clusters that differ in few variables and weights each variable.
+    """Sparse K-means, which finds clusters that differ in few variables, and weights each variable.
 
-    Maximises the weighted between-cluster sum of squares, ``sum_j w_j a_j``, with ``||w||_2 <= 1``,
-    ``||w||_1 <= bound`` and ``w >= 0``. Variables should have like scales: a column of large
-    variance attracts weight whether it separates clusters or not.
+    It maximises the weighted between-cluster sum of squares, ``sum_j w_j a_j``, with ``||w||_2 <=
+    1``, ``||w||_1 <= bound`` and ``w >= 0``. Scale the variables first. A variable with a large
+    variance gets a large weight even if it does not separate clusters.
 
     Parameters
     ----------
     n_clusters : int, default 2
-        Number of clusters. With one nothing separates the variables, and all weights are equal.
+        Number of clusters. With one cluster, all weights are equal.
     bound : None, float or "gap", default None
-        Largest sum of the weights, from 1 (one variable) to ``sqrt(p)`` (no constraint). "gap", or
-        None where ``n_variables`` is None too: the best of ten by the permutation gap statistic.
+        Largest sum of the weights, from 1 (one variable) to ``sqrt(p)`` (no constraint). "gap"
+        chooses the best of ten by the permutation gap. So does None, unless ``n_variables`` is set.
     n_variables : int, optional
-        Number of variables with a weight above zero, instead of ``bound``. A variable that does
-        not differ between the clusters at all gets none, even if fewer are left then.
+        Number of variables with a weight above zero, instead of ``bound``. It can be fewer, because
+        a variable that does not differ between the clusters gets no weight.
     n_init : int, default 10
-        Number of starts. Each is taken to its end, and the largest objective wins; the paper takes
-        only the best K-means start further.
+        Number of starts. The largest objective wins. The paper continues only the best start of
+        K-means.
     max_iter : int, default 50
-        Most rounds of one start.
+        Largest number of iterations of a start.
     tol : float, default 1e-4
-        A start ends when the weights of a round differ from the last by less than this, in the sum
-        of the absolute differences over the sum of the weights.
+        A start has converged if the weights change by less than this share of their sum.
     random_state : int, RandomState or None
         Seed.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
-        Cluster of each sample, equal to ``predict(X)``.
+        Cluster of each sample, the same as ``predict(X)``.
     weights_ : ndarray of shape (p,)
         Weight of each variable.
     variables_ : ndarray
-        The variables with a weight above zero; `get_variables` gives their names.
+        Column numbers of the variables with a weight above zero. `get_variables` gives their names.
     cluster_centers_ : ndarray of shape (n_clusters, p)
-        Means of the clusters, on all variables.
+        Mean of each cluster, on all variables.
     bound_ : float
-        The bound in use; with ``n_variables``, the sum of the weights found.
+        The bound that the fit used. If ``n_variables`` is set, the sum of the weights.
     objective_ : float
         Weighted between-cluster sum of squares.
     objective_path_ : ndarray of shape (``n_iter_`` + 1,)
-        The objective after every round of the best start, and at its end. For a given bound it
-        never falls; with ``n_variables`` the bound moves from round to round, and it may.
+        Objective after each iteration of the best start, and at its end. For a given bound it never
+        falls. If ``n_variables`` is set, it can fall, because the bound changes.
     n_iter_ : int
-        Number of rounds of the best start.
+        Number of iterations of the best start.
     stop_reason_ : str
-        Why it stopped: "converged" or "max_iter".
+        Why the best start stopped: "converged" or "max_iter".
     selection_ : dict of ndarrays
-        Where the gap statistic chose the bound: the ``bounds`` tried, their ``objectives``,
-        ``gaps``, their ``standard_errors`` and ``counts`` (of weights above zero).
+        The ``bounds`` that the gap compared, their ``objectives``, ``gaps``, ``standard_errors``
+        and ``counts`` (of weights above zero). Only fits that chose the bound have it.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    The gap of a bound is the logarithm of its objective, less the mean of the same over five copies
-    of the data with each column permuted, two starts each. The smallest bound whose gap is within
-    one standard error of the largest is taken. It tends to keep more variables than are needed,
-    since many small weights cost little: where their number matters, give it.
+    The gap of a bound is the log of its objective, minus the mean log over five copies of the data
+    with permuted variables. Each copy has two starts. The smallest bound within one standard error
+    of the largest gap wins. It often keeps too many variables, because many small weights cost
+    little. Set ``n_variables`` if their number matters.
 
-    Each start begins with plain K-means. ``bound=sqrt(p)`` does not end there: the weights are then
-    ``a / ||a||_2``, equal only if all variables separate the clusters alike. Only in that case are
-    labels a solution of K-means on X; in general it is K-means on columns scaled by ``sqrt(w)``.
+    Each start begins with K-means. With ``bound=sqrt(p)`` the weights are ``a / ||a||_2``. They are
+    equal only if all variables separate the clusters equally well. In general the labels are those
+    of K-means on variables scaled by ``sqrt(w)``.
 
     References
     ----------
@@ -109,7 +108,6 @@ class SparseKMeans(SubspaceClusterer):
     variables_: Annotated[Indices, "*"]
     cluster_centers_: Annotated[Array, "K", "p"]
     bound_: float
-    objective_: float
     objective_path_: Annotated[Array, "*"]
     n_iter_: int
     stop_reason_: StopReason
@@ -154,7 +152,7 @@ class SparseKMeans(SubspaceClusterer):
         Returns
         -------
         ndarray
-            Names where X had names, column numbers otherwise.
+            Names of the variables, or column numbers if X had no names.
         """
         check_is_fitted(self)
         ordered = self.variables_[np.argsort(-self.weights_[self.variables_], kind="stable")]
@@ -185,7 +183,6 @@ class SparseKMeans(SubspaceClusterer):
 
     def _rule(self, X: Array, random: np.random.Generator) -> Rule:
         """Return the function from between-cluster sums of squares (p,) to weights (p,)."""
-        self.__dict__.pop("selection_", None)
         if self.n_clusters == 1:
             p = X.shape[1]
             self.bound_ = np.sqrt(p) if self._asks_for_the_gap() else self._given_bound(X)

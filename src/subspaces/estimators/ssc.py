@@ -26,7 +26,7 @@ from subspaces.starts.self_expression import (
     unit_rows,
 )
 from subspaces.starts.spectral import cut, match_dimensions
-from subspaces.subspace import centre_of, energy_off_subspaces, principal_axes
+from subspaces.subspace import centre_of, principal_axes
 
 SOLVERS: tuple[SSCSolver, ...] = get_args(SSCSolver)
 # Published settings: five non-zeros for faces; alpha and share for motion and for faces.
@@ -38,49 +38,47 @@ ELASTIC_NET_ALPHA = 5.0
 class SSC(SubspaceClusterer):
     """Sparse subspace clustering.
 
-    Writes each sample as a combination of few others and cuts the graph of who expresses whom by
-    its spectrum. On a union of subspaces a sample is best expressed by its own subspace.
-    ``labels_`` comes from the graph. One subspace per cluster is then fitted to it, and ``predict``
-    gives a sample to the nearest subspace. So ``predict(X)`` may differ from ``labels_`` on some
-    samples.
+    SSC writes each sample as a combination of few others, and cuts the graph of these combinations.
+    Samples of the same subspace express each other best. ``labels_`` come from the graph. `predict`
+    uses the nearest subspace, fitted to each cluster afterwards. So ``predict(X)`` can differ from
+    ``labels_`` for some samples.
 
     Parameters
     ----------
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
-        Dimension of the subspaces. The graph does not depend on it, but for the default
-        ``n_nonzero`` of "omp" and "lsr". With unequal dimensions ``labels_ == k`` is the part that
-        suits ``n_components[k]``.
+        Dimension of the subspaces. It does not change the graph, except through the default
+        ``n_nonzero``. If dimensions differ, each cluster gets the dimension that suits it best.
     solver : {"elastic_net", "lasso", "omp", "admm", "lsr"}, default "elastic_net"
         How samples express each other:
 
-        - "elastic_net", "lasso": an l1 penalty, with and without a ridge; the optimum;
-        - "omp": greedily, by at most ``n_nonzero`` others; the fastest, and the least sure of a
-          connected graph: not for affine subspaces or for a few dimensions;
-        - "admm": the lasso of one penalty for all samples, by the published 200 steps of ADMM at
-          most; the one for affine subspaces with little noise, such as motion, where its objective
-          is then still some per cent above the optimum. A step costs n^2 min(n, p) operations: some
-          hundreds of samples, or a few variables;
-        - "lsr": a ridge on all others, of which the ``n_nonzero`` largest coefficients are kept,
+        - "elastic_net", "lasso": an l1 penalty, with or without a ridge, solved exactly.
+        - "omp": a greedy search for at most ``n_nonzero`` others. It is the fastest. Its graph can
+          fall apart, so do not use it for affine subspaces or few dimensions.
+        - "admm": a lasso with one penalty for all samples, solved by at most 200 steps of ADMM, as
+          published. Use it for affine subspaces with little noise, such as motion. It stops a few
+          per cent above the optimum there. A step takes n^2 min(n, p) operations, so use it for
+          some hundreds of samples, or for few variables.
+        - "lsr": a ridge on all others. The ``n_nonzero`` largest coefficients are kept, and
           squared.
     affine : bool, default False
-        Whether the subspaces have centres of their own. "admm" then has coefficients that sum to 1,
-        and takes samples as they are; the others append a constant variable to the centred
-        samples, which makes an affine subspace linear.
+        Whether each cluster has its own centre. Otherwise all subspaces pass through the origin. If
+        True, "admm" uses coefficients that sum to 1. The other solvers add a constant variable to
+        the centred samples.
     n_nonzero : int, optional
-        Number of others that express a sample, for "omp" (default 5, or the largest dimension
-        where that is less, but at least 2: further ones express noise) and "lsr" (default 10, or
-        twice the largest dimension where that is more).
+        How many others express a sample. For "omp", the default is 5, or the largest dimension if
+        that is less, but at least 2. For "lsr", it is 10, or twice the largest dimension if that is
+        more.
     alpha : float, optional
-        Weight of the fit against the penalty, relative to the weight at which the first
-        coefficient leaves zero. By default 5 for "elastic_net" and "lasso"; for "admm" 20, or 800
-        if affine, as published for faces and for motion.
+        Weight of the fit, compared with the penalty. At 1, the first coefficient becomes non-zero.
+        The default is 5 for "elastic_net" and "lasso". For "admm" it is 20, or 800 if
+        ``affine=True``, as published for faces and for motion.
     l1_ratio : float, default 0.9
         Share of the l1 norm in the penalty of "elastic_net", above 0 and at most 1.
     share : float, optional
-        Of the coefficients of a sample the largest are kept, as many as make up this share of
-        the sum of their sizes. By default 0.7 for "admm" if affine, otherwise all.
+        Keep the largest coefficients of each sample, up to this share of the sum of their sizes.
+        The default is 0.7 for "admm" with ``affine=True``, and otherwise all.
     random_state : int, RandomState or None
         Seed.
 
@@ -89,24 +87,25 @@ class SSC(SubspaceClusterer):
     labels_ : ndarray of shape (n,)
         Cluster of each sample in the graph.
     affinity_matrix_ : scipy sparse array of shape (n, n)
-        The graph: symmetric, no entry below 0.
+        The graph. It is symmetric, with no negative entries.
     subspaces_ : list of Subspace
-        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_components_ : ndarray of shape (n_clusters,)
-        Dimensions; less than asked for where a cluster spans less.
+        Dimension of each subspace. It is smaller than ``n_components`` if the cluster spans less.
     objective_ : float
-        Sum of the squared distances of the samples from the subspaces of ``labels_``.
+        Sum of the squared distances of the samples from the subspaces of their clusters.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
+        Seconds, warnings, and the samples as the model sees them. See `estimators._record.Record`.
 
     Notes
     -----
-    Samples are scaled to unit length for the graph, so that long ones do not rule it, except for
-    "admm" and "lsr" with ``affine=True``, where length is position. "admm" divides the coefficients
-    of each sample by the largest before they become a graph. Subspaces are fitted to the samples as
-    given. "admm" holds a dense n x n array where the rank of X is above n/2, and its graph has
-    up to n x n entries; the other solvers hold none. A graph that falls into more connected pieces
-    than ``n_clusters`` does not tell which of them belong together, and a warning says so.
+    The graph uses samples of unit length, so that long samples do not dominate it. If
+    ``affine=True``, "admm" and "lsr" use the samples as they are. "admm" divides the coefficients
+    of each sample by the largest one. The subspaces are fitted to the original samples.
+
+    "admm" needs a dense n x n array if the rank of X is above n/2, and its graph has up to n x n
+    entries. The other solvers need no such array. If the graph falls into more than ``n_clusters``
+    pieces, it does not show which pieces belong together, and there is a warning.
 
     References
     ----------
@@ -134,7 +133,6 @@ class SSC(SubspaceClusterer):
     """
 
     affinity_matrix_: Annotated[Sparse, "n", "n"]
-    objective_: float
 
     def __init__(
         self,
@@ -186,9 +184,7 @@ class SSC(SubspaceClusterer):
             )
         self._warn_of_pieces(len(dimensions), max(dimensions))
         parts = cut(self.affinity_matrix_, len(dimensions), random)
-        self.labels_ = self._order(X, parts, dimensions)
-        _subspaces.store_subspaces(self, X, dimensions, affine)
-        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
+        _subspaces.store_subspaces(self, X, self._order(X, parts, dimensions), dimensions, affine)
 
     def _warn_of_pieces(self, n_clusters: int, largest_dimension: int) -> None:
         """Warn of a graph with more connected pieces than clusters, and say what to change."""
@@ -200,7 +196,7 @@ class SSC(SubspaceClusterer):
         if self.solver in ("omp", "lsr"):
             larger["n_nonzero"] = self._n_nonzero(largest_dimension)
         else:
-            larger["alpha"] = self._alpha(self._default_alpha)
+            larger["alpha"] = self._alpha()
         advice = [
             Advice(f"increase <{name}> above {value:g}", name, command="try another method")
             for name, value in larger.items()
@@ -228,11 +224,11 @@ class SSC(SubspaceClusterer):
             return omp_coefficients(rows, self._n_nonzero(largest_dimension))
         if self.solver == "lsr":
             return lsr_coefficients(rows, self._n_nonzero(largest_dimension))
-        alpha = self._alpha(self._default_alpha)
+        alpha = self._alpha()
         if self.solver == "admm":
             fidelity = admm_fidelity(rows, alpha)
             return admm_coefficients(rows, fidelity, penalty=alpha, affine=self.affine)
-        ratio = self._l1_ratio()
+        ratio = 1.0 if self.solver == "lasso" else _as_share(self.l1_ratio, "l1_ratio")
         return elastic_net_coefficients(rows, fidelities(rows, alpha, ratio), ratio)
 
     def _prepare(self, X: Array) -> Array:
@@ -261,19 +257,11 @@ class SSC(SubspaceClusterer):
             return max(LSR_FEWEST, 2 * largest_dimension)
         return max(2, min(OMP_NONZERO, largest_dimension + int(self.affine)))
 
-    @property
-    def _default_alpha(self) -> float:
+    def _alpha(self) -> float:
+        default = ELASTIC_NET_ALPHA
         if self.solver == "admm":
-            return ADMM_AFFINE_ALPHA if self.affine else ADMM_ALPHA
-        return ELASTIC_NET_ALPHA
-
-    def _alpha(self, default: float) -> float:
+            default = ADMM_AFFINE_ALPHA if self.affine else ADMM_ALPHA
         return as_real(default if self.alpha is None else self.alpha, "alpha", above=True)
-
-    def _l1_ratio(self) -> float:
-        if self.solver == "lasso":
-            return 1.0
-        return _as_share(self.l1_ratio, "l1_ratio")
 
     def _share(self) -> float:
         if self.share is not None:
