@@ -51,7 +51,7 @@ EQUAL_SAMPLES = 1e-13
 
 
 class ConsensusProfiles(ClusterMixin, BaseEstimator):
-    """Consensus of the clusters found after many different preparations.
+    """Consensus of the clusters after many different preparations.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
     labels_ : ndarray of shape (n,)
         Cluster of each sample.
     support_ : ndarray of shape (n,)
-        How often the other members of its cluster were with it, from 0 to 1.
+        How often the sample was together with the rest of its cluster, from 0 to 1.
     centres_ : ndarray of shape (n_clusters, p)
         Mean of each cluster.
 
@@ -90,13 +90,14 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows, as `ExpressionScaler` leaves them with all axes.
+            Samples in rows, prepared by `ExpressionScaler` with all axes.
         y : ignored
             For compatibility.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         matrix = as_matrix(X)
         validate_data(self, X, skip_check_array=True)
@@ -131,6 +132,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
+            Cluster of each sample.
         """
         check_is_fitted(self)
         matrix = as_matrix(X, min_samples=1)

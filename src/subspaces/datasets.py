@@ -57,34 +57,37 @@ def make_subspaces(
     Parameters
     ----------
     n_samples : int or one int per cluster
-        The total, divided as evenly as it goes, or the size of each cluster.
+        Total number, divided as evenly as possible, or the size of each cluster.
     n_features : int
-        Dimension of the ambient space, P.
+        Number of variables, P.
     n_components : sequence of int
-        Dimension of each cluster's subspace; its length is the number of clusters.
+        Dimension of each subspace. The length is the number of clusters.
     noise : float, default 0
         Standard deviation of the Gaussian noise on every variable.
     offset : float, default 0
-        Standard deviation of each coordinate of the subspaces' centres; 0 gives linear subspaces.
+        Standard deviation of each coordinate of the centres. With 0, all subspaces pass through the
+        origin.
     scores : {"uniform", "normal", "ball"}, default "uniform"
-        Position within a subspace: each coordinate U(-1, 1), each N(0, 1), or uniform in the unit
-        ball.
+        Distribution within a subspace: each coordinate U(-1, 1), each N(0, 1), or uniform in the
+        unit ball.
     n_variables : int, optional
-        Number of variables with a non-zero loading, drawn anew for each loading; the loadings
-        are then N(0, 1) and not normalised. By default the basis is orthonormal on all variables.
+        Number of variables with a non-zero loading, chosen for each axis. The loadings are then
+        N(0, 1) and not normalised. By default the basis is orthonormal on all variables.
     nonnegative : bool, default False
         Whether to take the absolute values of sparse loadings.
     shuffle : bool, default False
-        Whether to mix the rows; otherwise they come cluster by cluster.
+        Whether to shuffle the samples. Otherwise they come cluster by cluster.
     random_state : int, RandomState or None
         Seed.
 
     Returns
     -------
     Bunch
-        ``data`` (n, P), ``target`` (n,), ``n_components`` (K,), ``subspaces`` (K true values of
-        centre, basis with unit columns, and spectrum), ``loadings`` (K arrays (P, r): the basis
-        before it was scaled, so that a sample is centre + scores @ loadings.T + noise).
+        - ``data`` (n, P) and ``target`` (n,): the samples and their clusters.
+        - ``n_components`` (K,): dimension of each subspace.
+        - ``subspaces``: the K true subspaces.
+        - ``loadings``: K arrays (P, r), the bases before scaling. A sample is centre + scores @
+          loadings.T + noise.
 
     Examples
     --------
@@ -139,29 +142,35 @@ def make_scenario(
     Parameters
     ----------
     name : {"a", "b", "c", "d", "e"}
-        Two lines; a line and a plane; two planes; a line, a plane and a 3-dimensional space; a
-        5- and a 4-dimensional space and two lines. All pass through the origin.
+        Which scenario. All subspaces pass through the origin.
+
+        - "a": two lines.
+        - "b": a line and a plane.
+        - "c": two planes.
+        - "d": a line, a plane and a 3-dimensional space.
+        - "e": a 5- and a 4-dimensional space, and two lines.
     sparse : bool, default False
-        Whether each loading has 10 non-zero values, in 200 variables.
+        Whether each axis has 10 non-zero loadings, on 200 variables.
     noise : float, optional
-        Standard deviation of the noise; by default 0, or 0.5 where sparse.
+        Standard deviation of the noise. By default 0, or 0.5 if ``sparse=True``.
     n_features : int, optional
-        Ambient dimension; by default 3 (200 for "e"), or 200 where sparse.
+        Number of variables. By default 3 (200 for "e"), or 200 if ``sparse=True``.
     scores : {"uniform", "normal", "ball"}, optional
-        Position within a subspace; by default "uniform" on (-1, 1), or "normal" where sparse.
+        Distribution within a subspace. By default "uniform" on (-1, 1), or "normal" if
+        ``sparse=True``.
     random_state : int, RandomState or None
         Seed.
 
     Returns
     -------
     Bunch
-        As from `make_subspaces`.
+        The same as from `make_subspaces`.
 
     Notes
     -----
-    The paper leaves the range of the uniform scores and the scale of the sparse loadings open.
-    It gives the noise of the sparse scenarios as "variance 0.5"; with scores of unit scale its own
-    results would then beat the classifier that knows the true parameters, so 0.5 is taken as the
+    The paper does not give the range of the uniform scores or the scale of the sparse loadings. It
+    says that the noise of the sparse scenarios has "variance 0.5". With scores of unit scale, its
+    own results would then beat a classifier that knows the true parameters. So 0.5 is used as the
     standard deviation ("The paper's mistakes and our reading", https://subspaces.readthedocs.io).
 
     Examples
@@ -197,39 +206,41 @@ def make_proteomics(
 ) -> Bunch:
     """Simulate log2 intensities of proteins in groups of samples, with missing values.
 
-    Proteins differ in abundance (mean 24, standard deviation 2.5). Each group has proteins of its
-    own that are shifted up or down. Two factors that have nothing to do with the groups, a state of
-    the sample and a quality of the measurement, move many proteins together.
+    Proteins differ in abundance (mean 24, standard deviation 2.5). Each group has its own proteins
+    that are shifted up or down. Two factors independent of the groups move many proteins together:
+    a state of the sample, and a quality of the measurement.
 
     Parameters
     ----------
     n_samples : int or one int per group, default 90
-        The total, divided as evenly as it goes, or the size of each group.
+        Total number, divided as evenly as possible, or the size of each group.
     n_proteins : int, default 300
         Number of proteins.
     n_groups : int, default 3
         Number of groups.
     n_markers : int, default 20
-        Proteins that set each group apart.
+        Number of proteins that set each group apart.
     shift : float, default 1.5
-        By how much, in log2.
+        Shift of these proteins, in log2.
     noise : float, default 0.5
         Standard deviation of the noise.
     missing : float, default 0.2
         Share of all values that are missing.
     low : float, default 0.5
-        Share of these that are missing because they are low: a value is missing with a probability
-        that rises from 0 to 1 over some two units around a limit of detection. The others are
-        missing at random.
+        Share of the missing values that are missing because they are low. Their probability rises
+        from 0 to 1 over about two units around a limit of detection. The others are missing at
+        random.
     random_state : int, RandomState or None
         Seed.
 
     Returns
     -------
     Bunch
-        ``data`` (n, proteins), NaN where a value is missing; ``whole``, the same with all values;
-        ``is_low``, which are missing because they are low; ``target`` (n,); ``markers``, the
-        columns that set each group apart, one array a group.
+        - ``data`` (n, proteins): intensities, with NaN for missing values.
+        - ``whole``: the same with all values.
+        - ``is_low``: which values are missing because they are low.
+        - ``target`` (n,): group of each sample.
+        - ``markers``: columns that set each group apart, one array per group.
 
     Examples
     --------
@@ -286,10 +297,12 @@ def load_penguins() -> Bunch:
     Returns
     -------
     Bunch
-        ``data`` (344, 4), NaN if a value is missing. ``target`` (344,), the species as 0, 1, 2, and
-        ``target_names``, their names. ``island`` and ``sex`` (344,), "" if the sex is not known.
-        ``sample_names`` (344,) and ``variable_names`` (4,). ``frame``, the data as a pandas
-        DataFrame, or None if pandas is missing.
+        - ``data`` (344, 4): measurements, with NaN for missing values.
+        - ``target`` (344,) and ``target_names``: species of each penguin, as 0, 1, 2, and their
+          names.
+        - ``island`` and ``sex`` (344,): "" if the sex is unknown.
+        - ``sample_names`` (344,) and ``variable_names`` (4,).
+        - ``frame``: the data as a pandas DataFrame, or None if pandas is missing.
 
     Notes
     -----
@@ -337,30 +350,34 @@ def read_expression(
     Parameters
     ----------
     path : str or Path
-        A .csv, .tsv, .txt (each also as .gz), .gct, .xlsx, .npz, .parquet or .h5ad file.
+        A .csv, .tsv, .txt, .gct, .xlsx, .npz, .parquet or .h5ad file. Text files can be gzipped
+        (.gz).
     classes : str or Path, optional
         A .cls file with the known class of each sample.
     samples : {"rows", "columns"}, default "rows"
-        Where the samples are; .gct and .h5ad files say so themselves.
+        Where the samples are. It has no effect on .gct and .h5ad files.
     labels : str, optional
-        Column of the file itself with the known classes; not a variable.
+        Column of the file with the known classes. It is not a variable.
     ignore : str or iterable of str, optional
-        Columns and rows to leave out: annotation, say, or a row of totals.
+        Columns and rows to leave out, such as annotation or a row of totals.
     missing : str or iterable of str, optional
-        What marks a missing value besides an empty cell, NA, NaN, ?, - and a dot: -999, say.
+        Further marks of missing values, such as -999. Always missing: an empty cell, NA, NaN, ?, -
+        and a dot.
     sample_names : str, optional
-        Column of the file with the names of the samples; not a variable.
+        Column of the file with the names of the samples. It is not a variable.
     ignore_text, drop_empty : bool, default False
         Whether to leave out columns of text, and samples without any value.
 
     Returns
     -------
     Bunch
-        ``data`` (n, p), samples in rows, NaN where a value is missing; ``target`` (n,), the number
-        of each sample's class, -1 for one that has none, and ``target_names``, the classes,
-        sorted (both None where no classes are known); ``sample_names`` (n,); ``variable_names``
-        (p,); ``frame``, the data as a pandas DataFrame with these names, which the estimators
-        keep, or None where pandas is missing.
+        - ``data`` (n, p): samples in rows, with NaN for missing values.
+        - ``target`` (n,): class of each sample as a number, -1 if unknown. None if there are no
+          classes.
+        - ``target_names``: the classes, sorted, or None.
+        - ``sample_names`` (n,) and ``variable_names`` (p,).
+        - ``frame``: the data as a pandas DataFrame with these names, or None if pandas is missing.
+          Fit the estimators to it to keep the names.
 
     Examples
     --------

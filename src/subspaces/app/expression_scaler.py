@@ -54,53 +54,54 @@ LOGGED_ALREADY = Advice("set <log='no'> if the values are already logarithms", "
 class ExpressionScaler(TransformerMixin, BaseEstimator):
     """Prepare gene expression values for clustering.
 
-    First the values are brought to a log scale, as their kind asks. Then each sample is centred.
-    The genes that vary most are kept and centred. Last, only the part along the leading principal
-    axes is kept. The columns are still genes: a value is a log2 ratio to the mean of all samples,
-    less noise. ``verdict_`` says what X was taken for and what was done to it.
+    It takes logarithms if the values need them, and centres each sample. It keeps the most variable
+    genes, and centres them. Then it keeps only the part along the leading principal axes. The
+    columns are still genes: each value is a log2 ratio to the mean of all samples, with less noise.
+    ``verdict_`` tells you what kind of values X has and what was done.
 
     Parameters
     ----------
     n_axes : int or None, default None
-        Number of principal axes kept; None: all, nothing is taken away.
+        Number of principal axes to keep. None keeps all.
     n_genes : int or None, default 2000
-        Number of genes kept, of those that are not one value in all samples; None: all genes.
+        Number of genes to keep. Genes with one value in all samples do not count. None keeps all.
     floor : float or None, default None
-        Lower values are raised to it, before the logarithm where one is taken. None: as the kind
-        asks, which is 20 for intensities (the least that arrays tell from noise) and nothing for
-        the others.
+        Lower values are raised to it, before logarithms. None is 20 for intensities, the smallest
+        value that arrays can measure, and no floor for other kinds.
     log : {"auto", "yes", "no"}, default "auto"
-        Whether to take logarithms; "auto": as the kind asks.
+        Whether to take logarithms. "auto" decides by the kind.
     centre_samples : bool, default True
-        Whether each sample's mean over the genes is subtracted.
+        Whether to subtract the mean of each sample.
     kind : {"auto", "cells", "intensities", "log", "ratios", "shares", "counts"}, default "auto"
-        What the values are. "intensities" of arrays: floor and log2. "log", logarithms: nothing.
-        "ratios": nothing where some are negative, for these are logged already; otherwise log2.
-        "shares" from 0 to 1 and percentages, as of methylation: nothing. "counts" of sequencing,
-        and TPM, CPM or FPKM: each sample is scaled to one total, then log2(1 + x); the total is the
-        samples' median, but at most 10,000, or 1,000,000 where the median is above 100,000.
-        "auto": whichever X looks like. "Prepare expression data", https://subspaces.readthedocs.io,
-        has the rules.
-        "cells": counts of single cells, their logarithms or scaled logarithms, whichever X looks
-        like.
+        Kind of the values ("Prepare expression data", https://subspaces.readthedocs.io).
+
+        - "auto": recognise the kind.
+        - "intensities": intensities of arrays. They get a floor and log2.
+        - "log": logarithms. They are not changed.
+        - "ratios": ratios. They get log2, unless some are negative, because these are logarithms.
+        - "shares": from 0 to 1, or percentages, such as methylation. They are not changed.
+        - "counts": counts of sequencing, or TPM, CPM or FPKM. Each sample is scaled to one total,
+          then log2(1 + x). The total is the median of the samples, but at most 10,000. If the
+          median is above 100,000, it is at most 1,000,000.
+        - "cells": counts of single cells, their logarithms or scaled logarithms. Recognise which.
 
     Attributes
     ----------
     kind_ : str
-        What X was taken for.
+        Kind of the values.
     verdict_ : str
-        A sentence that says so, why, and what was done.
+        The kind, the reason for it, and what was done.
     taken_for_ : str
-        The same without what was done.
+        The kind and the reason for it.
     logged_ : bool
         Whether logarithms were taken.
     total_, floor_, offset_ : float or None, float or None, float
-        What each sample was scaled to, what low values were raised to, and what was added before
-        the logarithm.
+        Total that each sample was scaled to, floor of low values, and number added before the
+        logarithm.
     genes_ : ndarray
-        The columns kept, in their order.
+        Column numbers of the genes kept.
     mean_ : ndarray
-        Their means.
+        Mean of each gene kept.
     axes_ : ndarray of shape (n_axes, genes) or None
         The principal axes kept.
 
@@ -142,7 +143,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, p)
-            Samples in rows, genes in columns. A sparse matrix stays sparse until its genes are
+            Samples in rows, genes in columns. A sparse matrix stays sparse until the genes are
             chosen.
         y : ignored
             For compatibility.
@@ -171,7 +172,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, p)
-            Samples in rows, the genes of `fit` in columns.
+            Samples in rows, with the genes of `fit`.
 
         Returns
         -------
@@ -187,12 +188,12 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, p)
-            Samples in rows, the genes of `fit` in columns.
+            Samples in rows, with the genes of `fit`.
 
         Returns
         -------
         ndarray of shape (n, n_axes)
-            What `transform` returns where all axes are kept.
+            Coordinates. If all axes are kept, the result of `transform`.
         """
         ratios = self._ratios(X)
         return ratios if self.axes_ is None else ratios @ self.axes_.T
@@ -211,11 +212,12 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of all genes; by default those that X had in `fit`, or x0, x1 and so on.
+            Names of all genes. By default the names that X had in `fit`, or x0, x1 and so on.
 
         Returns
         -------
         ndarray of str
+            Names of the genes kept.
         """
         check_is_fitted(self)
         return _check_feature_names_in(self, input_features)[self.genes_]

@@ -69,9 +69,9 @@ def _with_names(scaler: Any, model: Any, X: Data) -> Any:
 class Recipe(Pipeline):
     """A scikit-learn Pipeline that prepares a table and clusters it.
 
-    `expression` and `single_cell` return one. Its methods take the table as it was measured:
-    ``fit``, ``predict``, ``markers`` and ``report``. Its last step, ``recipe[-1]``, knows the
-    prepared values alone, with the names of a frame's genes and samples.
+    `expression` and `single_cell` return one. Pass the table as it was measured to ``fit``,
+    ``predict``, ``markers`` and ``report``. The last step, ``recipe[-1]``, only knows the prepared
+    values.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Recipe(Pipeline):
         y : ignored
             For compatibility.
         **params
-            For the steps, as a Pipeline takes them.
+            Parameters of the steps, as in a Pipeline.
 
         Returns
         -------
@@ -131,12 +131,12 @@ class Recipe(Pipeline):
         y : ignored
             For compatibility.
         **params
-            For the steps, as a Pipeline takes them.
+            Parameters of the steps, as in a Pipeline.
 
         Returns
         -------
         ndarray of shape (n,)
-            ``labels_``.
+            Cluster of each sample, ``labels_``.
         """
         return self.fit(X, y, **params).labels_
 
@@ -149,40 +149,40 @@ class Recipe(Pipeline):
     def report(
         self, X: Data | None = None, path: str | Path = "report.html", **options: Any
     ) -> Path:
-        """Write what was found as one interactive HTML page that works offline.
+        """Write the result as one interactive HTML page that works offline.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, p), optional
-            The table of ``fit``, not prepared. Not needed, but with it differences between clusters
-            are shown in standard deviations, and the distances of samples. A sparse one is made
+            The table of `fit`, not prepared. With it, the page also shows differences between
+            clusters in standard deviations, and the distances of samples. A sparse table becomes
             dense.
         path : str or Path, default "report.html"
-            Where to write; a file that is there is replaced once the page is complete.
+            Where to write the page. An existing file is replaced once the page is complete.
         **options
             ``title``, ``classes`` (known ones), ``metadata``, ``names`` (of the clusters),
-            ``sample_names``, ``stability``, ``selection`` and ``markers``: see
+            ``sample_names``, ``stability``, ``selection`` and ``markers``. See
             `subspaces.pages.render`.
 
         Returns
         -------
         Path
-            Where the page is.
+            Path of the page.
         """
         dense = as_dense(X)
         return self._taking_raw_values(dense).report(dense, path, **options)
 
     @_with_clusters
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the last step and its preparation as plain arrays and JSON, for `subspaces.load`.
+        """Save the last step and its preparation to a file that `subspaces.load` reads.
 
-        What is loaded is the clusterer, such as `PSC`, which prepares what it is given: its
-        ``predict``, ``markers`` and ``report`` take the table as it was measured, dense.
+        Loading returns the clusterer, such as `PSC`. Its ``predict``, ``markers`` and ``report``
+        prepare their samples, so pass the table as it was measured, not sparse.
 
         Parameters
         ----------
         path : str or path
-            The file, written exactly where it is named; ``.npz`` suits it.
+            Name of the file, for example ``model.npz``.
         """
         self._taking_raw_values().save(path)
 
@@ -221,33 +221,32 @@ class Recipe(Pipeline):
         n_nulls: int = 99,
         random_state: Seed = None,
     ) -> Markers:
-        """Genes that set clusters apart from all other samples, with tests of each.
+        """Test which genes set clusters apart from all other samples.
 
-        All genes are tested, kept or not, on the log scale of the preparation. Intensities count
-        above the floor. Counts are scaled by the genes that nearly all samples express. If these
-        are few, counts are scaled to one total, and a warning comes if most genes of a cluster are
-        then shifted.
+        All genes are tested on the log scale of the preparation, including those that it did not
+        keep. Intensities below the floor are raised to it. Counts are scaled by the genes that
+        nearly all samples express. If there are few such genes, counts are scaled to one total. A
+        warning then tells you if most genes of a cluster are shifted.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, p)
-            The table of ``fit``, not prepared. A sparse one is made dense.
+            The table of `fit`, not prepared. A sparse table becomes dense.
         cluster : int, optional
-            The cluster asked for; by default all of them.
+            The cluster to test. By default all clusters.
         split_half : bool, default False
-            Whether to add p-values that are not optimistic, from clusters that copies of the last
-            step find in halves of the genes: see `subspaces.diagnostics.markers`.
+            Whether to add p-values that are not optimistic. The last step then also clusters each
+            half of the genes. See `subspaces.diagnostics.markers`.
         n_nulls : int, default 99
-            With ``split_half``, how many tables of one group are drawn.
+            How many tables of one group to draw, if ``split_half`` is True.
         random_state : int, RandomState or None
             Seed of the halves and of these tables.
 
         Returns
         -------
         Markers
-            ``.table`` with the difference, effect, rank statistic, p-value, false discovery rate
-            and shares of each gene, named as the columns of X; ``.verdict``, why the p-values are
-            optimistic.
+            ``.table`` has the difference, effect, rank statistic, p-value, false discovery rate and
+            shares of each gene. ``.verdict`` tells you how far to trust the p-values.
         """
         scaler, model = self[0], self[-1]
         check_is_fitted(model)
@@ -270,34 +269,39 @@ def expression(
 ) -> Recipe:
     """Make a recipe that finds subtypes in gene expression.
 
-    `ExpressionScaler` keeps as many principal axes as K subspaces of dimension R and their centres
-    can span, K (R + 1). Then `PSC` fits affine subspaces. By default R is 0: a cluster is its mean
-    profile, and a sample goes to the nearest, its own one refitted without it (criterion "loo"). If
-    R is 1 or more, the leave-one-out likelihood decides.
+    `ExpressionScaler` keeps the leading principal axes, as many as K subspaces of dimension R and
+    their centres can span: K (R + 1). Then `PSC` fits affine subspaces. By default R is 0. A
+    cluster is then its mean profile, and each sample goes to the nearest one, fitted without that
+    sample (criterion "loo"). If R is 1 or more, the leave-one-out likelihood decides.
 
     Parameters
     ----------
     n_clusters : int, default 2
-        Number of clusters. `selection.select_n_clusters` says which numbers are stable.
+        Number of clusters. `selection.select_n_clusters` shows which numbers are stable.
     n_components : int or list of int, optional
-        Dimension of the subspaces, R, one for all or one each; by default 0, or 1 where
-        ``n_variables`` needs it.
+        Dimension of the subspaces, R, one for all or one per cluster. By default 0, or 1 if
+        ``n_variables`` is set.
     n_variables : None, int or "auto", default None
-        Genes per loading, as in `PSC`. Sparse loadings look at single genes, so all axes are kept.
+        Number of genes per axis, as in `PSC`. If it is set, all principal axes are kept.
     consensus : bool, default False
-        Whether to average over Gaussian mixtures of 500, 2000 and 5000 genes, samples scaled or
-        not, with K axes or 2 K, instead of one fit: `ConsensusProfiles` in place of PSC. It takes
-        seconds, and is not shown to be better ("Prepare expression data", https://subspaces.readthedocs.io).
+        Whether to combine many Gaussian mixtures instead of one fit (`ConsensusProfiles` instead of
+        PSC). They use 500, 2,000 and 5,000 genes, scaled samples or not, and K or 2 K axes. This
+        takes seconds, and we found no proof that it is better ("Prepare expression data",
+        https://subspaces.readthedocs.io).
     random_state : int, RandomState or None
         Seed.
 
     Returns
     -------
     Recipe
-        Steps "prepare" and "cluster". ``model.labels_`` has the clusters, ``model.predict`` places
-        new samples, ``model.markers(X, k)`` tests which genes set cluster k apart,
-        ``model[:-1].get_feature_names_out()`` names the genes kept, and
-        ``model[-1].subspaces_[k].centre`` has cluster k's log2 ratio to the mean sample for each.
+        A Pipeline with the steps "prepare" and "cluster". After `fit`:
+
+        - ``model.labels_``: the clusters.
+        - ``model.predict``: clusters of new samples.
+        - ``model.markers(X, k)``: tests which genes set cluster k apart.
+        - ``model[:-1].get_feature_names_out()``: names of the genes kept.
+        - ``model[-1].subspaces_[k].centre``: log2 ratio of cluster k to the mean sample, for each
+          gene kept.
 
     Examples
     --------
@@ -339,27 +343,27 @@ def single_cell(
     """Make a recipe that finds types of single cells.
 
     Each cell is scaled to the median total of all cells, but at most 10,000. Then log2(1 + x) is
-    taken and each cell is centred. The genes that vary most are kept, and of these the leading
-    principal axes, as in `expression`. A cluster is a mean profile or, with ``n_components``, a
-    small affine subspace. Logarithms, which many files hold in place of counts, are recognised and
-    left alone.
+    taken, and each cell is centred. The most variable genes are kept, and then their leading
+    principal axes, as in `expression`. A cluster is a mean profile, or a small affine subspace if
+    you set ``n_components``. If the table has logarithms instead of counts, they are recognised and
+    not changed.
 
     Parameters
     ----------
     n_clusters : int, default 2
-        Number of clusters. `selection.select_n_clusters` says which numbers are stable.
+        Number of clusters. `selection.select_n_clusters` shows which numbers are stable.
     n_components : int or list of int, optional
-        Dimension of the subspaces, one for all or one each; by default 0.
+        Dimension of the subspaces, one for all or one per cluster. By default 0.
     n_genes : int or None, default 2000
-        Number of genes kept; None: all.
+        Number of genes to keep. None keeps all.
     random_state : int, RandomState or None
         Seed.
 
     Returns
     -------
     Recipe
-        Steps "prepare" and "cluster", as of `expression`. It takes sparse matrices, too; of those
-        only the genes kept are made dense.
+        A Pipeline with the steps "prepare" and "cluster", as from `expression`. It also takes
+        sparse matrices, and makes only the genes that it keeps dense.
 
     Examples
     --------

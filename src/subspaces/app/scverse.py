@@ -58,63 +58,65 @@ def psc(
 ) -> Any:
     """Cluster the cells of an AnnData by `PSC`.
 
-    A cluster is a mean profile unless you set ``n_components``, ``use_rep``, ``affine``,
-    ``criterion`` or ``n_variables``. A cell goes to the nearest profile, its own one refitted
-    without it. The cells are taken as ``obsm["X_pca"]`` has them. If that is missing or a layer is
-    given, `recipes.single_cell` prepares them.
+    By default a cluster is a mean profile, and each cell goes to the nearest one, fitted without
+    that cell. If you set ``n_components``, ``use_rep``, ``affine``, ``criterion`` or
+    ``n_variables``, a cluster is a subspace. The cells come from ``obsm["X_pca"]``. If that is
+    missing or you pass ``layer``, `recipes.single_cell` prepares them.
 
     Parameters
     ----------
     adata : AnnData
-        Cells in rows, in memory. A view becomes an AnnData of its own, as in scanpy.
+        Cells in rows, in memory. A view is copied first, as in scanpy.
     n_clusters : int or "auto", default 2
-        Number of clusters. "auto": for mean profiles by how far halves of the cells agree
-        (`selection.select_n_clusters`), for subspaces as `PSC` does.
+        Number of clusters. "auto" chooses the number on which halves of the cells agree
+        (`selection.select_n_clusters`). For subspaces, it chooses as `PSC` does.
     layer : str, optional
         Layer to cluster instead of ``X``.
     use_rep : str, optional
         Entry of ``obsm`` to cluster instead of ``X``, such as "X_pca".
     batch_key : str, optional
-        Column of ``obs`` that says from which batch a cell is. The mean of each batch is taken off
-        its cells. Use it if all batches hold the same types of cells: a type that one batch has
-        more of is moved towards the others.
+        Column of ``obs`` with the batch of each cell. The mean of each batch is subtracted from its
+        cells. Use it only if all batches contain the same types of cells. Otherwise a type that is
+        more frequent in one batch moves towards the others.
     n_components : int, one int per cluster, or "auto", optional
-        Dimension of the subspaces. Where another of the parameters above is given, 1 by default.
+        Dimension of the subspaces. The default is 1 for subspaces.
     key_added : str, default "psc"
-        Name under which the results are stored.
+        Name of the stored results.
     copy : bool, default False
-        Whether to return a copy with the results instead of storing them in ``adata``.
+        Whether to return a copy with the results, instead of storing them in ``adata``.
     **parameters
         Further parameters of `PSC`, such as ``n_variables``, ``affine`` and ``random_state``.
 
     Returns
     -------
     AnnData or None
-        The copy, or None. With ``key_added="psc"`` there are
+        The copy, or None. With ``key_added="psc"``, the results are:
 
-        - ``obs["psc"]``: the cluster of each cell, a categorical of "0", "1", ...;
-        - ``obs["psc_probability"]``: how probable this cluster is for the cell, and
-          ``obsm["psc_probabilities"]``: how probable each cluster is, cells x clusters;
-        - ``obsm["X_psc"]``: the coordinates of each cell in every cluster's subspace, side by
-          side, so that ``scanpy.pl.embedding(adata, "psc", color="psc")`` shows the clusters as
-          arms along their own axes; for mean profiles, along the axes that the recipe kept;
-        - ``varm["psc_loadings"]``: the axes in the same order, genes in rows; not with ``use_rep``;
-        - ``varm["psc_centres"]``, of the recipe alone: the log2 ratio of each cluster's mean to the
-          mean cell, genes x clusters; nan for genes that were not kept;
-        - ``uns["psc"]``: ``params``, ``objective``, ``press``, ``criterion``, ``stop_reason``,
-          ``sizes`` and ``n_components`` of the clusters; ``column_cluster``, the cluster that each
-          column of the coordinates and loadings belongs to, or ``preparation``, what the recipe did
-          to the values; and, of mean profiles with ``n_clusters="auto"``, ``verdict``, how sure
-          that number is.
+        - ``obs["psc"]``: cluster of each cell, a categorical of "0", "1", ...
+        - ``obs["psc_probability"]``: probability of this cluster.
+        - ``obsm["psc_probabilities"]``: probability of each cluster, cells x clusters.
+        - ``obsm["X_psc"]``: coordinates of each cell in the subspaces of all clusters, side by
+          side. ``scanpy.pl.embedding(adata, "psc", color="psc")`` draws them. For mean profiles,
+          coordinates along the axes that the recipe kept.
+        - ``varm["psc_loadings"]``: the axes in the same order, with genes in rows. Not with
+          ``use_rep``.
+        - ``varm["psc_centres"]``: log2 ratio of each cluster's mean to the mean cell, genes x
+          clusters. Only from the recipe. NaN for genes that were not kept.
+        - ``uns["psc"]``: ``params``, ``objective``, ``press``, ``criterion``, ``stop_reason``, and
+          ``sizes`` and ``n_components`` of the clusters. ``column_cluster`` is the cluster of each
+          column of coordinates and loadings. The recipe adds ``preparation`` instead, what it did
+          to the values. For mean profiles with ``n_clusters="auto"``, ``verdict`` tells you how
+          sure the number is.
 
     Notes
     -----
-    A Dask array is read in passes, chunk by chunk, and so is a sparse matrix of more than 10,000
-    cells; of fewer cells, or with options that need all of them in view (``n_variables``,
-    ``refine``, "auto"), a sparse matrix is made dense, in float64, where that takes up to 8 GiB,
-    and refused beyond; the recipe makes only the genes that it keeps dense. What is stored is in
-    memory. Subspaces pass through the origin unless ``affine=True``, which suits counts that were
-    not centred. For the model itself, fit `PSC` to ``adata.to_df()``.
+    Dask arrays, and sparse matrices of more than 10,000 cells, are read in blocks. Other sparse
+    matrices become dense, in float64. So do those with options that need all cells at once
+    (``n_variables``, ``refine``, "auto"). This raises an error if it takes more than 8 GiB. The
+    recipe makes only the genes that it keeps dense.
+
+    Subspaces pass through the origin by default. Use ``affine=True`` for counts that are not
+    centred. To get the model itself, fit `PSC` to ``adata.to_df()``.
 
     Examples
     --------
@@ -167,31 +169,31 @@ def pca_components(
     Parameters
     ----------
     adata : AnnData
-        Cells in rows, in memory: logarithms, as for a PCA; counts are told. A view becomes an
-        AnnData of its own, as in scanpy.
+        Cells in rows, in memory. Values should be logarithms, as for a PCA. Counts give a warning.
+        A view is copied first, as in scanpy.
     layer : str, optional
-        Layer to take instead of ``X``.
+        Layer to use instead of ``X``.
     use_rep : str, optional
-        Entry of ``obsm`` to take instead of ``X``.
+        Entry of ``obsm`` to use instead of ``X``.
     mask_var : str, array of bool of shape (genes,) or None, default "auto"
-        Which genes to take: a column of ``var``, or True for each of them; None: all. "auto": those
-        of ``var["highly_variable"]`` if it is there, as scanpy does, otherwise all.
+        Genes to use: a column of ``var``, or an array with True for each of them. None uses all.
+        "auto" uses ``var["highly_variable"]`` if it exists, as scanpy does, and otherwise all.
     center, scale, method, max_components, random_state
         As in `diagnostics.pca_components`.
     key_added : str, default "pca_components"
-        Name under which the result is stored.
+        Name of the stored result.
 
     Returns
     -------
     int
-        Number of components; 0 is possible. ``uns[key_added]`` has ``n_components``, ``low`` and
-        ``high`` (left out where variables are correlated), ``n_predictive``, ``noise``, ``ratio``,
-        ``rests_on`` (names of cells), ``verdict``, ``shape`` of the table and ``params``: what
-        `diagnostics.pca_components` says, in plain values that a file holds.
+        Number of components. It can be 0. ``uns[key_added]`` has ``n_components``, ``low``,
+        ``high``, ``n_predictive``, ``noise``, ``ratio``, ``rests_on`` (names of cells),
+        ``verdict``, ``shape`` of the table and ``params``. If variables are correlated, ``low`` and
+        ``high`` are left out.
 
     Notes
     -----
-    A sparse matrix is made dense, in float64, where that takes up to 8 GiB, and refused beyond.
+    A sparse matrix becomes dense, in float64. This raises an error if it takes more than 8 GiB.
 
     Examples
     --------
