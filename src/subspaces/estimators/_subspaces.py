@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, get_args
 
+import numpy as np
+
 from subspaces._types import Array, Labels, VariableList
 from subspaces.core import partition
 from subspaces.core.dimensions import check_rank, dimensions_of
@@ -20,7 +22,13 @@ from subspaces.messages import (
 from subspaces.psc.doubts import warn_of_empty_clusters
 from subspaces.runtime.parameters import as_choice, as_flag
 from subspaces.runtime.warning import doubt
-from subspaces.subspace import Subspace, centre_of, principal_axes, subspaces_of
+from subspaces.subspace import (
+    Subspace,
+    centre_of,
+    energy_off_subspaces,
+    principal_axes,
+    subspaces_of,
+)
 from subspaces.subspace import dimensions_of as widths
 
 # The two lists of a cluster's variables that `get_variables` and the plots can give.
@@ -103,11 +111,17 @@ def principal_coordinates(X: Array, affine: bool) -> Array:
 
 
 def store_subspaces(
-    model: SubspaceClusterer, X: Array, dimensions: Sequence[int], affine: bool
+    model: SubspaceClusterer, X: Array, labels: Labels, dimensions: Sequence[int], affine: bool
 ) -> None:
-    """Set ``subspaces_`` and ``n_components_`` by a PCA of each cluster."""
+    """Set ``labels_``, and by a PCA of each cluster what follows; cluster k has ``dimensions[k]``.
+
+    Clusters of one dimension are numbered in the order in which they first appear.
+    """
+    alike = len(set(dimensions)) == 1
+    model.labels_ = partition.canonical(labels) if alike else labels
     model.subspaces_, _ = subspaces_of(X, model.labels_, dimensions, affine)
     model.n_components_ = widths(model.subspaces_)
+    model.objective_ = energy_off_subspaces(X, model.labels_, model.subspaces_)
 
 
 def store_equal_subspaces(
@@ -117,7 +131,6 @@ def store_equal_subspaces(
 
     Empty clusters are dropped, with a warning.
     """
-    model.labels_ = partition.canonical(labels)
-    found = int(model.labels_.max()) + 1
+    found = len(np.unique(labels))
     warn_of_empty_clusters(found, model.n_clusters, SMALLER_DIMENSION)
-    store_subspaces(model, X, [dimension] * found, affine)
+    store_subspaces(model, X, labels, [dimension] * found, affine)

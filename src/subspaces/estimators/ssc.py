@@ -240,15 +240,12 @@ class SSC(SubspaceClusterer):
         return lifted if self.solver == "lsr" else unit_rows(lifted)
 
     def _order(self, X: Array, parts: Labels, dimensions: tuple[int, ...]) -> Labels:
-        """Return the parts as labels (n,), numbered in the order in which they first appear.
-
-        With unequal dimensions they are numbered so that part k suits dimension k.
-        """
-        parts = partition.canonical(parts)
+        """Return the parts as labels (n,); with unequal dimensions part k suits dimension k."""
         if len(set(dimensions)) == 1:
             return parts
         rows = centred_rows(X, self.affine, len(dimensions))
-        return match_dimensions(Problem(rows, dimensions, "influence", bool(self.affine)), parts)
+        problem = Problem(rows, dimensions, "influence", bool(self.affine))
+        return match_dimensions(problem, partition.canonical(parts))
 
     def _n_nonzero(self, largest_dimension: int) -> int:
         if self.n_nonzero is not None:
