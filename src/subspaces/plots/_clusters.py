@@ -38,30 +38,28 @@ def scores(
 ) -> Any:
     """Draw the samples of a cluster on the first two axes of its subspace.
 
-    In brackets is the axis' share of the energy of the members within the subspace. For a cluster
-    of dimension 1 the second coordinate is the distance from the subspace. A mean profile has
-    dimension 0 and no axes. Its samples are drawn by the distance from its mean and the distance
-    from the nearest other cluster. On the dotted line the two are equal.
+    The percentage of an axis is its share of the variation within the subspace. If the dimension is
+    1, the second coordinate is the distance from the subspace. If the dimension is 0, there are no
+    axes. The coordinates are then the distance from the cluster's mean and the distance from the
+    nearest other cluster. They are equal on the dotted line.
 
     Parameters
     ----------
     model : fitted estimator with ``subspaces_``
-        Such as `PSC`; of a Pipeline, such as a recipe, the last step is drawn, and X is the table
-        that the Pipeline was fitted to.
+        For example `PSC`, or a Pipeline such as a recipe.
     X : array-like of shape (n, p)
-        The samples that it was fitted to. NaN is a missing cell: the sample is drawn where the
-        model places it, as ``model.project`` does.
+        The data of `fit`. For a Pipeline, pass the table that the whole Pipeline was fitted to. A
+        sample with missing values is drawn where the model expects it.
     cluster : int, default 0
-        Which cluster.
+        Number of the cluster.
     classes : array-like of shape (n,), optional
-        Known classes, told apart by colour and shape.
+        Known classes, shown as colours and shapes.
     n_named : int, default 3
-        How many samples, the furthest from the centre first, get their name written.
+        How many samples to label. Those furthest from the centre come first.
     names : sequence of str of length n, optional
-        Names of the samples; by default the index of the data frame that was fitted, or row
-        numbers.
+        Names of the samples. By default the index of the data frame, or row numbers.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------
@@ -115,32 +113,31 @@ def loadings(
 ) -> Any:
     """Draw the loadings of a PCA or a cluster, or the variables that set a cluster apart.
 
-    The loadings of a PCA have intervals, as ``model.loadings()`` does, and stars: ``*`` for a
-    p-value below 0.05, ``**`` below 0.01, ``***`` below 0.001, each variable by itself. A hollow
+    The loadings of a PCA have intervals and stars, as in ``model.loadings()``. The stars mean a
+    p-value below 0.05 (``*``), 0.01 (``**``) or 0.001 (``***``), for each variable alone. A hollow
     mark is a loading that may be 0.
 
     Parameters
     ----------
     model : PCA, or fitted estimator with ``subspaces_``
-        Such as `PSC`, with or without ``n_variables``; of a Pipeline the last step is drawn.
+        For example `PSC`, or a Pipeline such as a recipe.
     cluster : int, default 0
-        Which cluster.
+        Number of the cluster.
     component : int, optional
-        Which component of a PCA, counted from 1; by default the first three.
+        Component of a PCA, counted from 1. By default the first three.
     by : {"axes", "difference"}, optional
-        "axes": the loadings on the first axes, ordered by the energy of the members that they put
-        on a variable. "difference": how far the mean of the members is from that of all other
-        samples, in standard deviations within the clusters; a triangle at the edge stands for a
-        variable without any. By default "axes", and "difference" for a mean profile.
+        "axes" shows the loadings on the first axes, ordered by how much the variables vary along
+        them. "difference" shows how far the mean of the cluster is from the mean of all other
+        samples, in standard deviations within the clusters. A triangle at the edge is a variable
+        without variation. By default "axes", or "difference" for a cluster of dimension 0.
     level : float, default 0.95
-        How often an interval holds the true loading of a PCA.
+        Probability that an interval contains the true loading.
     n_shown : int, default 20
-        How many variables at most.
+        Largest number of variables.
     names : sequence of str of length p, optional
-        Names of the variables; by default the columns of the data frame that was fitted, or
-        numbers.
+        Names of the variables. By default the columns of the data frame, or numbers.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure, as high as the list is long.
+        Where to draw. By default a new figure.
 
     Returns
     -------
@@ -258,15 +255,15 @@ def _from_the_next(
 def angles(model: SubspaceClusterer | Pipeline, *, ax: Axes | None = None) -> Any:
     """Draw the angles between the subspaces of the clusters, in degrees, as a heat map.
 
-    The largest principal angle of two subspaces stands above the diagonal, the smallest below it. A
-    smallest angle of 0 means that the two share a direction, one of 90 that they are orthogonal.
+    The largest angle of two subspaces is above the diagonal, the smallest is below. A smallest
+    angle of 0 means that both share a direction. One of 90 means that they are orthogonal.
 
     Parameters
     ----------
     model : fitted estimator with ``subspaces_``
-        Such as `PSC`; of a Pipeline the last step is drawn.
+        For example `PSC`, or a Pipeline such as a recipe.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------

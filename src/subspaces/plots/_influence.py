@@ -16,22 +16,21 @@ def influence(
 ) -> Any:
     """Draw the influence of each sample on a PCA or on clusters.
 
-    For a PCA: leverage against leave-one-out error, the most influential samples in colour. For a
-    model: the squared predictive influence of each sample, cluster by cluster, on a logarithmic
-    scale.
+    For a PCA, it shows leverage against leave-one-out error, with the most influential samples in
+    colour. For a model, it shows the squared predictive influence of each sample, cluster by
+    cluster, on a logarithmic scale.
 
     Parameters
     ----------
     result : PCAInfluence or fitted PSC
-        From `subspaces.diagnostics.pca_influence`, or a model with ``influence_``; of a Pipeline,
-        such as a recipe, the last step is drawn.
+        From `subspaces.diagnostics.pca_influence`, or a model with ``influence_``. It can be a
+        Pipeline, such as a recipe.
     n_named : int, default 5
-        How many samples get their name written: those of the largest squared predictive influence.
+        How many samples to label. Those of the largest influence come first.
     names : sequence of str of length n, optional
-        Names of the samples; by default the index of the data frame that was fitted, or row
-        numbers.
+        Names of the samples. By default the index of the data frame, or row numbers.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------
@@ -99,20 +98,19 @@ def probabilities(
 ) -> Any:
     """Draw the probability of each label, cluster by cluster, least sure first.
 
-    A cluster whose edge is steep and reaches 1 is clear. A slope has samples between clusters. The
-    dotted line is an equal probability of all clusters.
+    A clear cluster rises steeply to 1. If it rises slowly, some samples lie between clusters. On
+    the dotted line, all clusters are equally probable.
 
     Parameters
     ----------
     model : fitted PSC
-        With ``probabilities_``; of a Pipeline, such as a recipe, the last step is drawn.
+        A model with ``probabilities_``. It can be a Pipeline, such as a recipe.
     n_named : int, default 5
-        How many samples get their name written: those with the least sure labels.
+        How many samples to label. The least sure come first.
     names : sequence of str of length n, optional
-        Names of the samples; by default the index of the data frame that was fitted, or row
-        numbers.
+        Names of the samples. By default the index of the data frame, or row numbers.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------

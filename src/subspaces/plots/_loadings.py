@@ -38,29 +38,28 @@ def biplot(
 ) -> Any:
     """Draw samples as points and variables as arrows, on two components of a PCA.
 
-    Distances between points are those of the samples within the two components. An arrow is the
-    loadings of a variable times one number for all: read them on the axes above and on the right.
-    The cross at its tip spans the interval of both loadings. Arrows whose loadings on both
-    components may be 0 are grey.
+    Each arrow shows the loadings of a variable: read them on the axes above and on the right. The
+    cross at its tip shows the intervals of both loadings. An arrow is grey if both loadings may be
+    0.
 
     Parameters
     ----------
     model : PCA
-        Fitted, with two components or more.
+        A fitted PCA with at least two components.
     X : array-like of shape (n, p)
-        The samples to draw, those of ``fit`` or others.
+        Samples to draw, those of `fit` or others.
     components : pair of int, default (1, 2)
         Which components, counted from 1.
     classes : array-like of shape (n,), optional
-        Known classes, told apart by colour and shape.
+        Known classes, shown as colours and shapes.
     level : float, default 0.95
-        How often an interval holds the true loading.
+        Probability that an interval contains the true loading.
     n_shown : int, default 8
-        How many variables at most, the longest arrows first.
+        Largest number of variables. The longest arrows come first.
     names : sequence of str of length p, optional
-        Names of the variables; by default the columns of the data frame that was fitted.
+        Names of the variables. By default the columns of the data frame.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------

@@ -17,21 +17,20 @@ def outliers(
 ) -> Any:
     """Draw how far each sample is out along the components of a PCA, and how far from them.
 
-    Both distances are those of the PCA of all other samples. Dotted lines are their limits: a table
-    without outliers has a sample beyond one with a chance of ``result.level``. If there are no axes
-    (``n_components=0``), the distance from the mean is drawn against the place in the table.
+    Each sample is compared with the PCA of all others. The dotted lines are the limits. A table
+    without outliers has a sample beyond one with probability ``result.level``. If
+    ``n_components=0``, it shows the distance from the mean against the row number.
 
     Parameters
     ----------
     result : PCAOutliers
         From `subspaces.diagnostics.pca_outliers` or ``PCA.outliers``.
     n_named : int, default 8
-        How many outliers get their name written, the clearest first.
+        How many outliers to label. The clearest come first.
     names : sequence of str of length n, optional
-        Names of the samples; by default the index of the data frame that was fitted, or row
-        numbers.
+        Names of the samples. By default the index of the data frame, or row numbers.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------
@@ -77,11 +76,11 @@ def control_chart(
     result : PCAOutliers
         From `subspaces.diagnostics.pca_outliers` or ``PCA.outliers``.
     n_named : int, default 8
-        How many outliers get their name written in each panel, the clearest first.
+        How many outliers to label in each panel. The clearest come first.
     names : sequence of str of length n, optional
-        Names of the samples; by default the index of the data frame, or row numbers.
+        Names of the samples. By default the index of the data frame, or row numbers.
     ax : pair of matplotlib Axes, optional
-        Where to draw T2 and Q; by default a new figure.
+        Where to draw T2 and Q. By default a new figure.
 
     Returns
     -------
@@ -135,14 +134,14 @@ def contributions(
     result : PCAOutliers
         From `subspaces.diagnostics.pca_outliers` or ``PCA.outliers``.
     sample : int or str
-        Its row, or its name in the index of the data frame.
+        Row number of the sample, or its name in the index of the data frame.
     of : {"q", "t2"}, optional
-        Which distance to explain; by default the clearer one. "q": residuals over the standard
-        deviation of those of samples that belong. "t2": shares of T2.
+        Which distance to explain. By default the clearer one. "q" shows residuals, in standard
+        deviations of the residuals of samples that are no outliers. "t2" shows shares of T2.
     n_shown : int, default 10
         How many variables to draw.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------

@@ -36,20 +36,18 @@ def overview(
     Parameters
     ----------
     model : fitted estimator
-        Any of this library. If it is a Pipeline, such as a recipe, the last step is drawn, and X is
-        the table that the Pipeline was fitted to.
+        Any estimator of this library, or a Pipeline such as a recipe.
     X : array-like of shape (n, p)
-        The samples that it was fitted to. If values are missing, the sample is drawn where the
-        model expects it.
+        The data of `fit`. For a Pipeline, pass the table that the whole Pipeline was fitted to. A
+        sample with missing values is drawn where the model expects it.
     by : array-like of shape (n,), optional
         What the colours show: known classes, or numbers. By default the clusters.
     n_named : int, default 0
-        How many samples, the least certain first, get their name written.
+        How many samples to label. The least certain come first.
     names : sequence of str of length n, optional
-        Names of the samples. By default the index of the data frame that was fitted, or row
-        numbers.
+        Names of the samples. By default the index of the data frame, or row numbers.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------
@@ -118,24 +116,25 @@ def heat_map(
 ) -> Any:
     """Draw the variables that set clusters apart for all samples, as a heat map.
 
-    Values are standard deviations from the mean of the variable. Bars above show the clusters and
-    what else is known of the samples. If there are more than 1000 samples, each cluster shows a
-    part.
+    Values are standard deviations from the mean of the variable. Bars above show the clusters, and
+    metadata if you pass ``by``. If there are more than 1,000 samples, it draws a part of each
+    cluster.
 
     Parameters
     ----------
     model : fitted estimator
-        Any of this library; of a Pipeline, such as a recipe, the last step is drawn.
+        Any estimator of this library, or a Pipeline such as a recipe.
     X : array-like of shape (n, p)
-        The samples that it was fitted to. A missing value is white.
+        The data of `fit`. For a Pipeline, pass the table that the whole Pipeline was fitted to.
+        Missing values are white.
     by : array-like of shape (n,), mapping of them, or DataFrame, optional
-        Known classes and other columns of metadata, a bar each.
+        Known classes and other metadata, one bar for each.
     n_shown : int, default 30
-        How many variables at most, an equal part of them for each cluster.
+        Largest number of variables, an equal part for each cluster.
     names : sequence of str of length p, optional
-        Names of the variables. By default the columns of the data frame that was fitted.
+        Names of the variables. By default the columns of the data frame.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure, as high as the list is long.
+        Where to draw. By default a new figure.
 
     Returns
     -------

@@ -15,17 +15,18 @@ BLOWN_UP = 2.0
 def components(result: Any, *, ax: Sequence[Axes] | None = None) -> Any:
     """Draw the strength of each component, and the error of values that were left out.
 
-    Left: the strength is the eigenvalue of an axis over the edge of the noise, so that what is
-    above 1 stands out. If an axis rests on one sample, a ring shows its strength without that
-    sample. Right: the error of predicting a left-out cell by so many axes, the least one in a ring.
-    Errors of more than twice that without axes are triangles at the upper edge.
+    Left: the strength of an axis is its eigenvalue over the largest one that noise reaches. Above
+    1, the axis is stronger than noise. If it depends on one sample, a ring shows its strength
+    without that sample. Right: the error of predicting left-out values with this number of axes,
+    the smallest in a ring. Errors of more than twice that without axes are triangles at the upper
+    edge.
 
     Parameters
     ----------
     result : PCAComponents
         From `subspaces.diagnostics.pca_components`.
     ax : pair of matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------

@@ -24,13 +24,13 @@ def clusters_3d(
     X : array-like of shape (n, 3)
         Samples.
     labels : array-like of shape (n,)
-        Cluster of each sample, from 0; -1 for an outlier, which is drawn as a grey cross.
+        Cluster of each sample, from 0. Outliers have -1, and are drawn as grey crosses.
     subspaces : sequence of Subspace, optional
-        One per cluster, as in ``model.subspaces_``; those of dimension 1 and 2 are drawn.
+        One per cluster, such as ``model.subspaces_``. Those of dimension 1 and 2 are drawn.
     title : str, optional
         Title of the panel.
     ax : matplotlib 3-D Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------
@@ -110,13 +110,13 @@ def basis_images(
     Parameters
     ----------
     subspaces : sequence of Subspace
-        As in ``model.subspaces_``.
+        One per cluster, such as ``model.subspaces_``.
     shape : (int, int)
-        Height and width of an image; their product is the number of variables.
+        Height and width of an image. Their product is the number of variables.
     n_axes : int, default 4
-        How many axes, the strongest first.
+        How many axes. The strongest come first.
     axes : ndarray of matplotlib Axes of shape (n_axes, n_clusters), optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------
