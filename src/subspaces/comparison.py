@@ -93,16 +93,21 @@ class Comparison(InNotebook):
     Attributes
     ----------
     columns : dict of lists
-        One entry per method: ``method``; ``ari``, ``rand`` and ``accuracy`` against the given
-        labels, or ``agreement``, the mean adjusted Rand index with the other methods;
-        ``objective``, each method's own, so not comparable; ``seconds``; ``warnings``, their
-        number; ``error``, empty where the method came to an end.
+        One entry per method:
+
+        - ``method``: its name.
+        - ``ari``, ``rand``, ``accuracy``: agreement with ``labels``, if you passed them.
+        - ``agreement``: otherwise, the mean adjusted Rand index with the other methods.
+        - ``objective``: you cannot compare it between methods.
+        - ``seconds``: wall time of the fit.
+        - ``warnings``: number of warnings.
+        - ``error``: why the method failed, or empty.
     labels : dict of ndarray
-        The partition each method found.
+        Labels from each method.
     models : dict of estimators
-        The fitted ones.
+        The fitted models.
     warned : dict of list of Message
-        What each method warned of, as values; ``messages``: in words.
+        Warnings of each method, as values. ``messages`` has the sentences.
     failed : dict of Message
         Why methods failed, by their names.
     """
@@ -123,17 +128,17 @@ class Comparison(InNotebook):
 
     @property
     def table(self) -> Any:
-        """The columns as a pandas DataFrame; ``columns`` itself where pandas is missing."""
+        """The columns as a pandas DataFrame, or ``columns`` if pandas is missing."""
         return as_frame(self.columns, index="method")
 
     @property
     def messages(self) -> dict[str, list[str]]:
-        """What each method warned of, in words."""
+        """Warnings of each method, as sentences."""
         return {name: list(map(str, warned)) for name, warned in self.warned.items()}
 
     @property
     def agreement(self) -> Array:
-        """Adjusted Rand index between the methods that came to an end, (m, m)."""
+        """Adjusted Rand index between the methods that did not fail, (m, m)."""
         found = list(self.labels.values())
         return np.array([[adjusted_rand_score(one, other) for other in found] for one in found])
 
@@ -143,7 +148,7 @@ class Comparison(InNotebook):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Where to draw. By default a new figure.
 
         Returns
         -------
@@ -165,31 +170,30 @@ def compare(
 ) -> Comparison:
     """Cluster one table by several methods.
 
-    A method that fails is reported in its row, with its message, and the others go on.
+    If a method fails, its row has the error, and the others continue.
 
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows. NaN is a cell that was not observed, where all methods take it: PSC,
-        KSubspaces and MPPCA do.
+        Samples in rows. NaN is a missing value, which only PSC, KSubspaces and MPPCA accept.
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
-        Dimensions. Methods with one dimension for all clusters (SCC, SLBF, RSIM) get the largest.
-        The common factors of MCFA and MCtFA have to hold all clusters: they get the sum, or what
-        the data allow.
+        Dimension of the subspaces. Methods with one dimension for all clusters (SCC, SLBF, RSIM)
+        get the largest. MCFA and MCtFA get the sum, because their common factors must span all
+        clusters, or the largest number that the data allow.
     methods : iterable of str, or mapping of str to estimator, optional
-        Names of ``METHODS``, by default all of them; or estimators of your own with a
-        ``fit_predict``, which are cloned and fitted as they are.
+        Names from ``METHODS``, by default all. Or your own estimators with a ``fit_predict``, which
+        are cloned.
     labels : array-like of shape (n,), optional
-        Known classes; "" for a sample without one, which does not count.
+        Known classes. Samples with "" have no class and do not count.
     affine : bool, default False
-        Whether subspaces have a centre of their own, for the methods that leave the choice. The
-        mixtures always have means.
+        Whether each cluster has its own centre, for methods with this option. Mixtures always have
+        means.
     random_state : int, RandomState or None, default 0
         Seed of every method.
     progress : callable, optional
-        Called with the name of each method before it runs.
+        A function of the name of each method, called before the method runs.
 
     Returns
     -------

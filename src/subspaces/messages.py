@@ -59,11 +59,11 @@ class Advice:
     Attributes
     ----------
     words : str
-        What Python says: "use <affine=True>".
+        The advice in Python: "use <affine=True>".
     parameter, value
-        The same as a call: which parameter to set, and to what.
+        Which parameter to set, and its value.
     command : str or None
-        What the command line says, if its words differ; empty if nothing can be done there.
+        The advice on the command line, if it differs. Empty if there is none.
     """
 
     words: str
@@ -95,15 +95,15 @@ class Message:
     Attributes
     ----------
     code : str
-        A short stable word, such as "far_mean".
+        A short name that does not change, such as "far_mean".
     fact : str
-        What is the matter: one sentence, with its full stop.
+        What is wrong, in one sentence.
     parameters : dict
-        The figures and names in it.
+        Numbers and names in the sentence.
     advice : tuple of Advice
         What to do.
     kind : str
-        The class of the warning.
+        Class of the warning.
     """
 
     code: str
@@ -120,8 +120,8 @@ class Message:
     ) -> str:
         """Return the fact, and a sentence of advice.
 
-        say: renders the tokens, by default as Python. settled: parameters that the user has set, on
-        which there is no advice. command: whether to give the advice in the command line's words.
+        say: how to write parameters, by default as Python. settled: parameters that you have set,
+        which get no advice. command: whether to use the words of the command line.
         """
         words = [
             advice.words if advice.command is None or not command else advice.command
@@ -136,7 +136,9 @@ class Message:
 
 
 class Grade(StrEnum):
-    """How sure an answer is. Use this in code, and not the words of a verdict.
+    """How sure an answer is.
+
+    Use the grade in your code, because the words of a verdict can change.
 
     Examples
     --------
@@ -161,7 +163,7 @@ class Verdict(Message):
     Attributes
     ----------
     code, fact, parameters, advice, kind
-        As those of a `Message`. A fact without advice may have two sentences.
+        As in `Message`. A fact without advice can have two sentences.
     grade : Grade
         How sure the answer is.
     """
@@ -192,12 +194,12 @@ class _Spoken:
 
     @property
     def code(self) -> str:
-        """A short stable word for what is the matter."""
+        """A short name of the problem, which does not change."""
         return self.message.code
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The facts and figures."""
+        """Numbers and names in the message."""
         return self.message.parameters
 
     @property
@@ -237,7 +239,7 @@ class ChoiceWarning(SubspacesWarning):
 
 
 class ParameterError(_Spoken, ValueError):
-    """A parameter has an impossible value: ``parameter`` is its name, ``value`` what was given."""
+    """A parameter, named ``parameter``, has the impossible value ``value``."""
 
     def __init__(
         self, parameter: str, fact: str, *advice: Advice, value: Any = None, **facts: Any

@@ -25,9 +25,9 @@ __all__ = [
 def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Return the share of samples in the right cluster, after matching clusters to classes.
 
-    ``1 - matched_accuracy`` is the misclassification rate of the subspace clustering literature.
-    A predicted label of -1 is a sample in no cluster, such as an outlier. It is never matched to a
-    class, and right only if the class is -1, too.
+    ``1 - matched_accuracy`` is the misclassification rate of the subspace clustering literature. A
+    cluster label of -1 means no cluster, such as an outlier. It is right only if the class is -1,
+    too.
 
     Parameters
     ----------
@@ -37,6 +37,7 @@ def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     Returns
     -------
     float
+        Share from 0 to 1.
 
     Examples
     --------
@@ -60,19 +61,20 @@ def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
 
 
 def matched_labels(labels_true: ArrayLike, labels_pred: ArrayLike) -> Labels:
-    """Rename each predicted cluster after the true class that it matches best, one to one.
+    """Rename each cluster after the class that it matches best, one to one.
 
-    A predicted cluster without a partner gets a new number. The label -1 stays, and samples that
-    have it in either have no part in the matching.
+    A cluster without a matching class gets a new number. The label -1 stays, and samples with -1 do
+    not count in the matching.
 
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n,)
-        Class and cluster of each sample, integers from 0 up, or -1 for none.
+        Class and cluster of each sample: integers from 0, or -1 for none.
 
     Returns
     -------
     ndarray of shape (n,)
+        Renamed clusters.
 
     Examples
     --------
@@ -95,22 +97,22 @@ def owners(true: Codes, found: Codes, n_clusters: int) -> Labels:
 def likelihood_scorer(estimator: Any, X: Data, y: Any = None) -> float:
     """Return the mean log density of samples, as a score for ``GridSearchCV``.
 
-    The default ``score`` is a squared error, which falls with every further cluster or dimension.
-    This one does not: a density pays for what it claims to know.
+    The default ``score`` is a squared error, which always improves with more clusters or
+    dimensions. The log density does not.
 
     Parameters
     ----------
     estimator : fitted PSC, KSubspaces, mixture, or Pipeline that ends in one
-        Anything with ``score_samples``. The noise of `PSC` is that of samples left out.
+        A model with ``score_samples``. `PSC` estimates its noise from samples that were left out.
     X : array-like of shape (n, p)
-        Samples that the estimator was not fitted to.
+        New samples, which the estimator was not fitted to.
     y : ignored
         For compatibility.
 
     Returns
     -------
     float
-        Higher is better.
+        Mean log density. Higher is better.
 
     Examples
     --------
@@ -140,12 +142,12 @@ def subspace_angles(first: Subspace, second: Subspace) -> Array:
     Parameters
     ----------
     first, second : Subspace
-        As in ``subspaces_`` of a fitted model.
+        Subspaces, for example from ``subspaces_`` of a fitted model.
 
     Returns
     -------
     ndarray
-        As many as the smaller of the two has dimensions.
+        One angle per dimension of the smaller subspace.
 
     Examples
     --------

@@ -55,9 +55,9 @@ class Step:
     done : int
         How many steps of this stage are done.
     total : int
-        How many steps the stage has in all; 0 where that is not known.
+        How many steps the stage has, or 0 if unknown.
     detail : str
-        A line for people to read.
+        A line of text for people.
     """
 
     stage: str
@@ -83,16 +83,21 @@ def listen(listener: Tell) -> Iterator[None]:
     Parameters
     ----------
     listener : callable
-        Takes one `Step`: ``stage``, "start" (a first partition is made), "run" (the sweeps from a
-        start are over), "sweep", "candidate" (a number of clusters was tried), "halving" (a split
-        of `diagnostics.stability` begins) or "null" (`diagnostics.markers` or `diagnostics.is_real`
-        draws a table of one group); ``done`` of ``total``, 0 where it is not known; ``detail``, a
-        line for people. It runs in the thread of the fit, and what it raises ends the fit.
+        A function of one `Step`. It runs in the thread of the fit, and an exception that it raises
+        ends the fit. The stages are:
+
+        - "start": a start has its first labels.
+        - "run": the iterations of a start are over.
+        - "sweep": one iteration is done.
+        - "batch": one batch is done.
+        - "candidate": one number of clusters was tried.
+        - "halving": `diagnostics.stability` begins a split.
+        - "null": `diagnostics.markers` or `diagnostics.is_real` draws a table of one group.
 
     Notes
     -----
-    With ``n_jobs`` above 1 the listener is called when a run of another thread ends, and not for
-    its sweeps. How many runs there will be is known only as "at most" where a search may end early.
+    If ``n_jobs`` is above 1, there are no steps for the iterations of other threads. If a search
+    can end early, ``total`` is the largest possible number of runs.
 
     Examples
     --------

@@ -75,12 +75,12 @@ class WithVerdict(InNotebook):
 
     @property
     def verdict(self) -> str:
-        """The conclusion in words, as Python says it."""
+        """The verdict in words."""
         return str(self.conclusion)
 
     @property
     def grade(self) -> Grade:
-        """How sure the conclusion is: `messages.Grade`."""
+        """How sure the verdict is, as a `messages.Grade`."""
         return self.conclusion.grade
 
     def __repr__(self) -> str:

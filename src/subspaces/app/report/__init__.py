@@ -87,38 +87,38 @@ def render(
     Parameters
     ----------
     model : fitted estimator
-        Any of this library.
+        Any estimator of this library.
     X : array-like of shape (n, p), optional
-        The data of fit. Not needed, but with it the distances from the subspaces are shown.
+        The data of `fit`. With it, the page also shows the distances from the subspaces.
     title : str, optional
         Heading of the page.
     classes : sequence of length n, optional
-        Known classes, shown beside the clusters; "" for a sample that has none.
+        Known classes, "" for a sample without one.
     sample_names : sequence of length n, optional
-        Names of the samples; by default the index of the data frame that was fitted.
+        Names of the samples. By default the index of the data frame.
     variable_names : sequence of length p, optional
-        Names of the variables; by default the columns of the data frame that was fitted.
+        Names of the variables. By default the columns of the data frame.
     stability : Stability, optional
-        From `subspaces.diagnostics.stability`.
+        Result of `subspaces.diagnostics.stability`.
     selection : Selection, optional
-        From `subspaces.selection`, where the model is its ``best_estimator_``.
+        Result of `subspaces.selection`, if the model is its ``best_estimator_``.
     markers : Markers, optional
-        From ``model.markers`` or `subspaces.diagnostics.markers`, shown in a table.
+        Result of ``model.markers`` or `subspaces.diagnostics.markers`.
     missing : MissingValues, optional
-        From ``subspaces.named_table.missing_values``, if X is not given: how much was missing.
+        How much was missing, from ``subspaces.named_table.missing_values``. Only needed without X.
     metadata : DataFrame or mapping of sequences of length n, optional
-        What else is known of the samples: colours of the picture, bars of the heat map. Rows of a
-        frame are matched by the names of the samples, or taken in order.
+        Other columns about the samples, shown as colours and bars. Rows of a data frame are matched
+        by the names of the samples, or taken in order.
     names : sequence of length K, optional
-        What to call the clusters, in the order of their numbers.
+        Names of the clusters, in the order of their numbers.
     origin : mapping of str, optional
-        More on where the model comes from, such as the command and the file, for the section on
-        how to repeat the analysis.
+        Where the model comes from, such as the command and the file. The page shows it in the
+        section on how to repeat the analysis.
 
     Returns
     -------
     str
-        HTML with all scripts and styles inside; opening it sends no request to the network.
+        HTML with all scripts and styles inside. It works offline.
     """
     require_plotly()
     check_is_fitted(model)
@@ -135,23 +135,25 @@ def write(
     path: str | Path = "report.html",
     **options: Any,
 ) -> Path:
-    """Write the page of `render` to a file, and return its path; on error no file changes.
+    """Write the page of `render` to a file, and return its path.
+
+    If there is an error, no file changes.
 
     Parameters
     ----------
     model : fitted estimator
-        Any of this library.
+        Any estimator of this library.
     X : array-like of shape (n, p), optional
-        The data of fit.
+        The data of `fit`.
     path : str or Path, default "report.html"
-        Where to write; a file that is there is replaced once the page is complete.
+        Where to write the page. An existing file is replaced once the page is complete.
     **options
-        As for `render`.
+        Options of `render`.
 
     Returns
     -------
     Path
-        Where the page is.
+        Path of the page.
     """
     check_options(options, _options_of(render), "report")
     if isinstance(X, str | Path):
@@ -178,26 +180,25 @@ def render_pca(
 ) -> str:
     """Return a report on one PCA as one HTML page.
 
-    It shows how many components there are, the samples on them, the variables that make them, who
-    drives them, who does not belong, and what rests on one sample.
+    It shows how many components there are, the samples on them, the variables that make them,
+    influential samples and outliers.
 
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows, at least five of them. Names are those of a data frame.
+        At least five samples, in rows. Pass a data frame to show names.
     n_components : int or "auto", default "auto"
-        How many components to show; "auto": as many as stand out of the noise.
+        How many components to show. "auto" shows those that are stronger than noise.
     center : bool, default True
         Whether the PCA has a mean.
     scale : bool, default False
-        Whether each variable is divided by its standard deviation first.
+        Whether to divide each variable by its standard deviation first.
     level : float, default 0.05
-        The chance that a table without outliers has a sample beyond the limits, as in
-        `subspaces.diagnostics.pca_outliers`.
+        Probability that a table without outliers has a sample beyond the limits.
     max_components : int, optional
-        Most components to count, as in `subspaces.diagnostics.pca_components`.
+        Largest number of components to find, as in `subspaces.diagnostics.pca_components`.
     random_state : int, RandomState or None
-        Seed, as in `subspaces.diagnostics.pca_components`.
+        Seed.
     classes : sequence of length n, optional
         Known classes, shown as colours.
     title : str, optional
@@ -206,7 +207,7 @@ def render_pca(
     Returns
     -------
     str
-        HTML with all scripts and styles inside; opening it sends no request to the network.
+        HTML with all scripts and styles inside. It works offline.
     """
     require_plotly()
     found = gather_pca(
@@ -223,21 +224,23 @@ def render_pca(
 
 
 def write_pca(X: Data, path: str | Path = "report.html", **options: Any) -> Path:
-    """Write the page of `render_pca` to a file, and return its path; on error no file changes.
+    """Write the page of `render_pca` to a file, and return its path.
+
+    If there is an error, no file changes.
 
     Parameters
     ----------
     X : array-like of shape (n, p)
         Samples in rows.
     path : str or Path, default "report.html"
-        Where to write; a file that is there is replaced once the page is complete.
+        Where to write the page. An existing file is replaced once the page is complete.
     **options
-        As for `render_pca`.
+        Options of `render_pca`.
 
     Returns
     -------
     Path
-        Where the page is.
+        Path of the page.
     """
     check_options(options, _options_of(render_pca), "write_pca")
     return write_page(render_pca(X, **options), path)

@@ -103,27 +103,27 @@ def report(
 ) -> Path:
     """Write a web page about any table: its columns, missing values, a PCA, clusters and outliers.
 
-    Numbers are scaled to standard deviation 1. A category becomes a column of yes and no per level,
-    scaled by how frequent it is, as in factor analysis of mixed data. Free text, dates, names and
-    numbers of samples are left out, and the page says so. Clusters are those of the numbers.
+    Numbers are scaled to standard deviation 1. A category becomes one column of yes and no for each
+    level, scaled by its frequency, as in factor analysis of mixed data. Free text, dates, names and
+    row numbers are left out, and the page lists them. The clusters use only the numbers.
 
     Parameters
     ----------
     table : pandas.DataFrame, path, or anything a DataFrame is made of
-        Samples in rows. A path is that of a CSV, TSV, TXT, GCT, XLSX, NPZ, Parquet or H5AD file.
+        Samples in rows. A path can be a CSV, TSV, TXT, GCT, XLSX, NPZ, Parquet or H5AD file.
     path : str or Path, default "report.html"
-        Where to write.
+        Where to write the page.
     title : str, optional
         Heading of the page. By default the name of the file, or the size of the table.
     overwrite : bool, default False
-        Whether to replace a file that is there.
+        Whether to replace an existing file.
     random_state : int, RandomState or None, default 0
         Seed.
 
     Returns
     -------
     Path
-        Where the page is.
+        Path of the page.
 
     Examples
     --------
