@@ -65,7 +65,7 @@ def make_subspaces(
     noise : float, default 0
         Standard deviation of the Gaussian noise on every variable.
     offset : float, default 0
-        Standard deviation of each coordinate of the centres. With 0, all subspaces pass through the
+        Standard deviation of each coordinate of the centres. At 0, all subspaces pass through the
         origin.
     scores : {"uniform", "normal", "ball"}, default "uniform"
         Distribution within a subspace: each coordinate U(-1, 1), each N(0, 1), or uniform in the
@@ -169,9 +169,10 @@ def make_scenario(
     Notes
     -----
     The paper does not give the range of the uniform scores or the scale of the sparse loadings. It
-    says that the noise of the sparse scenarios has "variance 0.5". With scores of unit scale, its
-    own results would then beat a classifier that knows the true parameters. So 0.5 is used as the
-    standard deviation ("The paper's mistakes and our reading", https://subspaces.readthedocs.io).
+    says that the noise of the sparse scenarios has "variance 0.5". If the scores have unit scale,
+    its own results would then beat a classifier that knows the true parameters. So 0.5 is used as
+    the standard deviation ("The paper's mistakes and our reading",
+    https://subspaces.readthedocs.io).
 
     Examples
     --------

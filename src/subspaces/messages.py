@@ -120,8 +120,8 @@ class Message:
     ) -> str:
         """Return the fact, and a sentence of advice.
 
-        say: how to write parameters, by default as Python. settled: parameters that you have set,
-        which get no advice. command: whether to use the words of the command line.
+        say: how to write parameters, by default as Python. settled: parameters that you have set.
+        They get no advice. command: whether to use the words of the command line.
         """
         words = [
             advice.words if advice.command is None or not command else advice.command

@@ -154,8 +154,8 @@ class Recipe(Pipeline):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, p), optional
-            The table of `fit`, not prepared. With it, the page also shows differences between
-            clusters in standard deviations, and the distances of samples. A sparse table becomes
+            The table of `fit`, not prepared. If you pass it, the page also shows distances of
+            samples, and differences between clusters in standard deviations. A sparse table becomes
             dense.
         path : str or Path, default "report.html"
             Where to write the page. An existing file is replaced once the page is complete.

@@ -58,8 +58,12 @@ class LabelConfidence(WithVerdict):
     shrinkage : float
         How much the probabilities keep of their difference from equal ones: 0 is nothing, 1 is all.
     conclusion : Verdict
-        The verdict as a value. Its ``grade`` is SURE if the halves agree on at least 80 % of the
-        labels, DOUBTFUL from 70 %, NO below, and UNKNOWN for one cluster.
+        The verdict as a value. Its ``grade`` is:
+
+        - SURE: the halves agree on at least 80 % of the labels.
+        - DOUBTFUL: they agree on 70 to 80 %.
+        - NO: they agree on fewer.
+        - UNKNOWN: there is one cluster.
     """
 
     probabilities: Array

@@ -80,8 +80,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
     the places where subspaces meet. They do differ if a dimension equals the rank of the data,
     because all samples lie in that subspace.
 
-    The affinities are computed for some samples at a time. Above 2,048 samples the whole n x n
-    matrix is never in memory. Time grows with ``n_runs n^2``.
+    The affinities are computed for some samples at a time. If there are more than 2,048 samples,
+    the whole n x n matrix is never in memory. Time grows with ``n_runs n^2``.
 
     References
     ----------

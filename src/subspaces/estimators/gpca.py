@@ -41,8 +41,8 @@ class GPCA(SubspaceClusterer):
     """Generalised principal component analysis.
 
     GPCA fits all polynomials of degree ``n_clusters`` that vanish on the samples. Their gradients
-    at a sample are the normals of its subspace. Samples with the same normals form a cluster.
-    Without noise this is exact, and there is no start to choose. Noise, many clusters and high
+    at a sample are the normals of its subspace. Samples with the same normals form a cluster. If
+    there is no noise, this is exact. There is no start to choose. Noise, many clusters and high
     dimensions are its weak points.
 
     Parameters
@@ -102,8 +102,8 @@ class GPCA(SubspaceClusterer):
     No polynomial vanishes on a subspace that fills the data. Only one such cluster is possible. It
     gets the samples that are further than half the ``tolerance`` from all other subspaces.
 
-    `predict` uses the nearest subspace. If the polish has converged, it agrees with ``labels_``.
-    Without the polish, ``labels_`` come from the gradients and can differ. If a subspace fills the
+    `predict` uses the nearest subspace. If the polish has converged, it agrees with ``labels_``. If
+    ``polish=False``, ``labels_`` come from the gradients and can differ. If a subspace fills the
     data, `predict` puts every sample into it.
 
     References

@@ -30,7 +30,7 @@ class SparseKMeans(SubspaceClusterer):
     Parameters
     ----------
     n_clusters : int, default 2
-        Number of clusters. With one cluster, all weights are equal.
+        Number of clusters. If it is 1, all weights are equal.
     bound : None, float or "gap", default None
         Largest sum of the weights, from 1 (one variable) to ``sqrt(p)`` (no constraint). "gap"
         chooses the best of ten by the permutation gap. So does None, unless ``n_variables`` is set.
@@ -81,7 +81,7 @@ class SparseKMeans(SubspaceClusterer):
     of the largest gap wins. It often keeps too many variables, because many small weights cost
     little. Set ``n_variables`` if their number matters.
 
-    Each start begins with K-means. With ``bound=sqrt(p)`` the weights are ``a / ||a||_2``. They are
+    Each start begins with K-means. If ``bound=sqrt(p)``, the weights are ``a / ||a||_2``. They are
     equal only if all variables separate the clusters equally well. In general the labels are those
     of K-means on variables scaled by ``sqrt(w)``.
 

@@ -103,8 +103,8 @@ class SSC(SubspaceClusterer):
     ``affine=True``, "admm" and "lsr" use the samples as they are. "admm" divides the coefficients
     of each sample by the largest one. The subspaces are fitted to the original samples.
 
-    "admm" needs a dense n x n array if the rank of X is above n/2, and its graph has up to n x n
-    entries. The other solvers need no such array. If the graph falls into more than ``n_clusters``
+    The graph of "admm" has up to n x n entries. If the rank of X is above n/2, "admm" also needs a
+    dense n x n array. The other solvers need none. If the graph falls into more than ``n_clusters``
     pieces, it does not show which pieces belong together, and there is a warning.
 
     References

@@ -48,8 +48,8 @@ class PCAComponents(WithVerdict):
         How many axes predict left-out values best. It can be smaller than ``n_components``, because
         a weak component can make the prediction worse.
     ratio : ndarray of shape (m,)
-        Strength of each axis: its eigenvalue over the largest one that noise reaches. Above 1 it is
-        a component, unless the noise is correlated. Axes below 1 can come first if a single
+        Strength of each axis: its eigenvalue over the largest one that noise reaches. An axis above
+        1 is a component, unless the noise is correlated. Axes below 1 can come first if a single
         variable has a large variance.
     ratio_without : ndarray of shape (m,)
         Strength of each axis without its most influential sample.

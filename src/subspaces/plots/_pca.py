@@ -15,11 +15,10 @@ BLOWN_UP = 2.0
 def components(result: Any, *, ax: Sequence[Axes] | None = None) -> Any:
     """Draw the strength of each component, and the error of values that were left out.
 
-    Left: the strength of an axis is its eigenvalue over the largest one that noise reaches. Above
-    1, the axis is stronger than noise. If it depends on one sample, a ring shows its strength
-    without that sample. Right: the error of predicting left-out values with this number of axes,
-    the smallest in a ring. Errors of more than twice that without axes are triangles at the upper
-    edge.
+    Left: the strength of an axis is its eigenvalue over the largest one that noise reaches. An axis
+    above 1 is stronger than noise. If it depends on one sample, a ring shows its strength without
+    that sample. Right: the error of predicting left-out values with this number of axes, the
+    smallest in a ring. Errors of more than twice that without axes are triangles at the upper edge.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def render(
     model : fitted estimator
         Any estimator of this library.
     X : array-like of shape (n, p), optional
-        The data of `fit`. With it, the page also shows the distances from the subspaces.
+        The data of `fit`. If you pass them, the page also shows the distances from the subspaces.
     title : str, optional
         Heading of the page.
     classes : sequence of length n, optional
