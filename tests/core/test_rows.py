@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from subspaces.core.eigenvalues import count_positive, gram_factor
+from subspaces.core.eigenvalues import MORE_PAIRS, count_positive, gram_factor
 from subspaces.core.rows import DenseRows, GramRows, choose_rows
 from subspaces.subspace import fit_subspace, principal_axes, scores, squared_residual
 from tests.plain import generic
@@ -151,3 +151,33 @@ def test_rows_are_found_again_from_their_inner_products(rank):
     factor = gram_factor(gram)
     assert factor.shape == (12, rank)
     assert_allclose(factor @ factor.T, gram, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("shape", [(200, 150), (160, 400)])
+def test_a_quick_view_leaves_out_nearly_as_an_exact_one(form, affine, shape):
+    X = generic(*shape, decay=0.97) + 3.0
+    members = np.arange(5, len(X) - 5)
+    exact, quick = (FORMS[form](X).view(members, 3, affine, q) for q in (False, True))
+    assert quick.coordinates.shape == (len(members), 3 + MORE_PAIRS + 1)
+    assert_allclose(quick.spectrum, exact.spectrum, rtol=1e-3)
+    assert_allclose(quick.squared_residual, exact.squared_residual, rtol=0.02)
+    found, wanted = quick.leave_one_out, exact.leave_one_out
+    assert_allclose(found.squared_error, wanted.squared_error, rtol=0.02)
+    assert_allclose(found.eigenvalues, wanted.eigenvalues, rtol=1e-3)
+    assert_allclose(np.sum(quick.coordinates**2), np.sum(exact.coordinates**2))
+
+
+def test_a_quick_view_is_exact_if_all_axes_beyond_the_leading_ones_are_alike():
+    n, p = 150, 130
+    U, V = (np.linalg.qr(generic(size, size))[0] for size in (n, p))
+    X = U[:, :p] * np.append([1e4, 5e3], np.ones(p - 2)) @ V.T
+    exact, quick = (DenseRows(X).view(np.arange(n), 2, False, q) for q in (False, True))
+    assert_allclose(quick.leave_one_out.squared_error, exact.leave_one_out.squared_error, rtol=1e-7)
+
+
+def test_a_quick_view_of_a_small_cluster_is_exact():
+    X = generic(30, 20)
+    exact, quick = (DenseRows(X).view(np.arange(30), 2, True, q) for q in (False, True))
+    assert_array_equal(quick.coordinates, exact.coordinates)

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 
 from subspaces.core import search as searching
 from subspaces.core.likelihood import t_likelihood
+from subspaces.core.loop import objective_of
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows
@@ -118,6 +119,18 @@ def test_many_rows_are_searched_by_landmarks():
     assert best.clustering.labels.shape == (2200,)
     assert rand_score(union.target, best.clustering.labels) > 0.98
     assert_array_equal(canonical(found()[0].clustering.labels), canonical(best.clustering.labels))
+
+
+def test_a_quick_search_ends_with_exact_errors():
+    union = make_subspaces([500, 600], 150, [2, 2], noise=0.1, shuffle=True, random_state=1)
+    problem = Problem(DenseRows(union.data), (2, 2), "distance", False)
+    settings = Settings(2, n_components=2, n_init=3, random_state=0)
+    found = best_partition(union.data, problem, settings, by_likelihood=True)[0].clustering
+    assert found.objective == objective_of(problem, found.labels)
+    quick = objective_of(replace(problem, quick=True), found.labels)
+    assert quick != found.objective
+    assert quick == pytest.approx(found.objective, rel=1e-3)
+    assert rand_score(union.target, found.labels) > 0.98
 
 
 def named(*pairs):

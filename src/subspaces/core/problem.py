@@ -16,13 +16,17 @@ from subspaces.runtime.threads import cached_property
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows, the dimension of every cluster, the criterion, linear or affine, dense or sparse."""
+    """Rows, the dimension of every cluster, the criterion, linear or affine, dense or sparse.
+
+    quick: whether left-out errors may be approximate, since sweeps with exact ones follow.
+    """
 
     rows: Rows
     dimensions: tuple[int, ...]
     criterion: str
     affine: bool
     sparsity: Sparsity | None = None
+    quick: bool = False
 
     @property
     def n_clusters(self) -> int:
@@ -90,7 +94,7 @@ class Problem:
         The iteration for sparse loadings starts from those of the view ``known``.
         """
         if self.sparsity is None:
-            return self.rows.view(members, self.dimensions[k], self.affine)
+            return self.rows.view(members, self.dimensions[k], self.affine, self.quick)
         return sparse_view(
             self.rows, members, self.dimensions[k], self.affine, self.sparsity, k, known
         )

@@ -23,8 +23,10 @@ import numpy as np
 from subspaces._types import Array, Indices
 from subspaces.core import loo_projection
 from subspaces.core.eigenvalues import (
+    MORE_PAIRS,
     counted_rank,
     gram_factor,
+    leading_eigenpairs,
     leading_eigenvalues,
     positive_eigenpairs,
     rank_of,
@@ -41,6 +43,9 @@ CANCELLATION = 1e-6
 # Of more rows than this the eigenvalues are only counted, and the leading ones approximated: to
 # decompose their inner products takes several times as long.
 MOST_DECOMPOSED = 200
+# The leading axes alone of a scatter matrix take less time if it is at least so many times as large
+# as their number.
+TIMES_THE_AXES = 5
 # Up to so many rows their inner products (32 MB) are kept, for sparse loadings to start from.
 MOST_MULTIPLIED = 2000
 
@@ -169,8 +174,14 @@ class Rows(ABC):
         return None if self.weights is None else self.weights[members]
 
     @abstractmethod
-    def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
-        """Return the PCA of rows ``members`` (m,), with scores and residuals of all rows."""
+    def view(
+        self, members: Indices, n_components: int, affine: bool, quick: bool = False
+    ) -> ClusterView:
+        """Return the PCA of rows ``members`` (m,), with scores and residuals of all rows.
+
+        quick: whether one axis may stand for all of the members beyond the leading ones
+        (`_with_rest`), if that saves time.
+        """
 
     @abstractmethod
     def residuals(self, subsets: Indices, n_components: int, affine: bool) -> Array:
@@ -240,12 +251,16 @@ class DenseRows(Rows):
         """Return the rows at ``indices`` only."""
         return DenseRows(self.matrix[indices])
 
-    def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
+    def view(
+        self, members: Indices, n_components: int, affine: bool, quick: bool = False
+    ) -> ClusterView:
         """Return the PCA of rows ``members`` (m,), from the smaller of X X^T and X^T X."""
         own, weights = self.matrix[members], self.weights_of(members)
         centre = np.asarray(np.average(own, 0, weights), own.dtype) if affine else None
         own = by_weight(own if centre is None else own - centre, weights)
-        values, vectors = positive_eigenpairs(smaller_scatter(own), max(own.shape))
+        scatter = smaller_scatter(own)
+        quick = quick and saves_time(len(scatter), n_components)
+        values, vectors = _eigenpairs(scatter, max(own.shape), n_components, quick=quick)
         basis: Array
         if len(own) < own.shape[1]:
             coordinates = vectors * np.sqrt(values)
@@ -253,6 +268,9 @@ class DenseRows(Rows):
         else:
             coordinates = own @ vectors
             basis = vectors[:, :n_components]
+        if quick:
+            lengths = np.einsum("ij,ij->i", own, own)
+            values, coordinates = _with_rest(values, coordinates, lengths, scatter)
         scores, residual = self._project(centre, basis)
         return ClusterView(members, values, scores, residual, coordinates, affine, weights)
 
@@ -362,7 +380,9 @@ class GramRows(Rows):
         """Return the rows at ``indices`` only."""
         return GramRows(self.gram[np.ix_(indices, indices)])
 
-    def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
+    def view(
+        self, members: Indices, n_components: int, affine: bool, quick: bool = False
+    ) -> ClusterView:
         """Return the PCA of rows ``members`` (m,), from their block of the inner products."""
         block, squared = self.gram[members].T, self.squared_norms
         weights = self.weights_of(members)
@@ -373,11 +393,14 @@ class GramRows(Rows):
             block = block - mean - mean[members].T + total
             squared = squared - 2.0 * mean[:, 0] + total
         own = block[members] if weights is None else _by_both(block[members], weights)
-        values, vectors = positive_eigenpairs(own, len(members))
+        quick = quick and saves_time(len(own), n_components)
+        values, vectors = _eigenpairs(own, len(members), n_components, quick=quick)
         leading = by_weight(vectors[:, :n_components], weights) / np.sqrt(values[:n_components])
         scores = block @ leading
         residual = np.maximum(squared - np.einsum("ij,ij->i", scores, scores), 0.0)
         coordinates = vectors * np.sqrt(values)
+        if quick:
+            values, coordinates = _with_rest(values, coordinates, np.diag(own), own)
         return ClusterView(members, values, scores, residual, coordinates, affine, weights)
 
     def residuals(self, subsets: Indices, n_components: int, affine: bool) -> Array:
@@ -393,6 +416,38 @@ class GramRows(Rows):
         own = np.take_along_axis(blocks, subsets[:, None, :], axis=2)
         scores = np.swapaxes(_leading_weights(own, n_components), 1, 2) @ blocks
         return np.maximum(squared - np.einsum("brn,brn->bn", scores, scores), 0.0)
+
+
+def saves_time(size: int, n_components: int) -> bool:
+    """Whether leading axes of a scatter matrix (size, size) take far less time than all axes."""
+    return size >= TIMES_THE_AXES * (n_components + MORE_PAIRS)
+
+
+def _eigenpairs(
+    scatter: Array, size: int, n_components: int, *, quick: bool
+) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors, the leading ones alone if quick; size: number of rows."""
+    if quick:
+        return leading_eigenpairs(scatter, n_components)
+    return positive_eigenpairs(scatter, size)
+
+
+def _with_rest(
+    eigenvalues: Array, coordinates: Array, lengths: Array, scatter: Array
+) -> tuple[Array, Array]:
+    """Add one axis that stands for all beyond the leading ones.
+
+    coordinates (m, l): of rows with squared lengths (m,) along the leading axes of a scatter
+    matrix. A row's energy along the new axis is the rest of its length. The eigenvalue is the mean
+    of the others, by energy: sum lambda^2 / sum lambda. In `downdate` the axes beyond the leading
+    ones enter by ``sum d^2 / (lambda - mu)``, where lambda is far below mu, so that the mean leaves
+    an error of second order.
+    """
+    energy = np.maximum(lengths - np.einsum("ij,ij->i", coordinates, coordinates), 0.0)
+    total = float(energy.sum())
+    squares = max(float(np.vdot(scatter, scatter) - eigenvalues @ eigenvalues), 0.0)
+    mean = min(squares / total, eigenvalues[-1]) if total > 0.0 else 0.0
+    return np.append(eigenvalues, mean), np.column_stack([coordinates, np.sqrt(energy)])
 
 
 def _by_both(products: Array, weights: Array) -> Array:

@@ -10,7 +10,8 @@ from subspaces._types import Array, Labels
 from subspaces.core.array import to_host
 from subspaces.core.loop import Clustering
 from subspaces.core.problem import Problem
-from subspaces.core.search import RESTLESS, Plan, search, story, sweep
+from subspaces.core.rows import saves_time
+from subspaces.core.search import MANY_ROWS, RESTLESS, Plan, search, story, sweep
 from subspaces.core.which_run import AGREEING, Run, Start, best_run
 from subspaces.data.in_view import RowsInView
 from subspaces.messages import (
@@ -39,7 +40,8 @@ def best_partition(
 
     by_likelihood: whether runs are compared by that, else by the objective. Of many rows a sample
     is searched, the landmarks. Its best partition is extended to all rows and swept on, so that the
-    cost is linear in their number, and the runs are those on the sample.
+    cost is linear in their number, and the runs are those on the sample. If clusters are large, the
+    search is quick (`Problem.quick`), and sweeps with exact left-out errors follow.
     """
     random = as_generator(settings.random_state)
     by_portfolio = _names_portfolio(settings) and problem.sparsity is None
@@ -53,16 +55,21 @@ def best_partition(
         enough=AGREEING if by_portfolio and settings.n_init == "auto" else None,
     )
     chosen = landmarks.sample_to_search(problem, random) if by_portfolio else None
-    small = problem if chosen is None else problem.subset(chosen)
+    n = len(X) if chosen is None else len(chosen)
+    size = min(n // problem.n_clusters, problem.rows.rank)
+    is_quick = by_portfolio and n >= MANY_ROWS and saves_time(size, max(problem.dimensions))
+    quick = replace(problem, quick=is_quick)
+    small = quick if chosen is None else quick.subset(chosen)
     made = starts(X, small, settings)
     seeds = random.integers(2**31, size=len(made)).tolist()
     runs = search(small, made, seeds, plan)
     best = best_run(runs)
-    if chosen is None:
-        return best, runs
-    labels = landmarks.extend(problem, chosen, best.clustering.labels)
-    best = sweep(RowsInView(problem), replace(best, first=labels), plan)
-    settings.tell(Step("run", 1, 1, f"all samples from {story(best)}"))
+    if chosen is not None:
+        labels = landmarks.extend(problem, chosen, best.clustering.labels)
+        best = sweep(RowsInView(quick), replace(best, first=labels), plan)
+        settings.tell(Step("run", 1, 1, f"all samples from {story(best)}"))
+    if is_quick:
+        best = sweep(RowsInView(problem), replace(best, first=best.clustering.labels), plan)
     return best, runs
 
 
@@ -152,7 +159,7 @@ def warn_of_a_poor_end(
             "cycle",
             "{moving} of {n_samples} samples kept moving between clusters, so their labels are "
             "uncertain.",
-            Advice("compare the labels with those for another <random_state>", "random_state"),
+            Advice("fit again with another <random_state> and compare the labels", "random_state"),
             moving=moving,
             n_samples=n_samples,
         )
