@@ -15,17 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from subspaces._types import Array, Data, Estimator, Labels
 from subspaces.core.contrast import Contrast, means_and_spread
-from subspaces.core.incomplete import imputed
 from subspaces.core.partition import Partition
 from subspaces.data.validation import as_matrix
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.estimators._new_rows import NewRows
 from subspaces.estimators._record import nearest_clusters, own_coordinates, own_distances
 from subspaces.messages import Message, Verdict, note
 from subspaces.preparation import Preparation, attach_preparation
 from subspaces.psc.probabilities import probabilities_of
 from subspaces.runtime.threads import cached_property
-
-__all__ = ["Facts", "Samples", "facts_of", "samples_of", "with_facts"]
 
 Model = TypeVar("Model", bound=SubspaceClusterer)
 # Distances below this share of the largest value of a table are rounding errors.
@@ -130,14 +128,12 @@ class Samples:
     @cached_property
     def placed(self) -> Array:
         """The rows, (n, p), those with missing values where the model places them."""
-        return self.model._placed(self.rows)
+        return NewRows(self.model, self.rows).placed()
 
     @cached_property
     def completed(self) -> Array:
         """The rows with what the model expects for values that are missing, (n, p)."""
-        if not np.isnan(self.rows).any():
-            return self.rows
-        return imputed(self.rows, self.model._mixture())
+        return NewRows(self.model, self.rows).imputed()
 
     @cached_property
     def scores(self) -> Array:
@@ -171,9 +167,8 @@ class Samples:
         That of an outlier is from the cluster that it is nearest to.
         """
         labels = nearest_clusters(labels, self.scores)
-        if hasattr(self.model, "subspaces_"):
-            return own_distances(self.rows, self.placed, labels, self.model.subspaces_)
-        return np.sqrt(np.maximum(self.scores[np.arange(len(labels)), labels], 0.0))
+        subspaces = getattr(self.model, "subspaces_", [])
+        return own_distances(self.rows, self.placed, labels, subspaces, self.scores)
 
     def distance_ratios(self, labels: Labels) -> Array | None:
         """Return each distance divided by the median distance in its cluster, (n,).

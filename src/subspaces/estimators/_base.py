@@ -1,13 +1,13 @@
 """`SubspaceClusterer`, the base of all estimators: `fit`, `predict`, `report`, `save` and more."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from inspect import signature
 from numbers import Integral
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any, ParamSpec, Self, TypeVar
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,29 +85,11 @@ from subspaces.runtime.warning import collect_warnings, doubt, warn
 from subspaces.starts.landmarks import REFILL_ROWS
 from subspaces.subspace import Subspace, squared_residual
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
 # New rows may be this many times as large as those of fit: the influence has the eighth power of a
 # score, and beyond this it would overflow.
 FURTHEST = 1e25
 # What a fit is told by parameters of its estimator.
 SETTINGS = [setting.name for setting in fields(Settings)]
-
-
-def with_subspaces(method: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a method so that only estimators with one subspace per cluster have it."""
-    return available_if(lambda model: model._has_subspaces)(method)
-
-
-def with_blocks(method: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a method so that only estimators that read rows in blocks have it."""
-    return available_if(lambda model: model._reads_blocks)(method)
-
-
-def with_missing(method: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a method so that only estimators that take missing cells have it."""
-    return available_if(lambda model: model._takes_missing)(method)
 
 
 class SubspaceClusterer(
@@ -251,7 +233,7 @@ class SubspaceClusterer(
         """
         return self._new_rows(X, "predict").labels()
 
-    @with_blocks
+    @available_if(lambda model: model._reads_blocks)
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each cluster for each sample.
 
@@ -271,7 +253,7 @@ class SubspaceClusterer(
         """
         return self._new_rows(X, "predict_proba").probabilities()
 
-    @with_blocks
+    @available_if(lambda model: model._reads_blocks)
     def score_samples(self, X: Any) -> Any:
         """Return the log density of each sample under the Gaussians of `predict_proba`.
 
@@ -325,7 +307,7 @@ class SubspaceClusterer(
         """
         return -self._new_rows(X, "score").mean_score()
 
-    @with_subspaces
+    @available_if(lambda model: model._has_subspaces)
     def project(self, X: Any) -> Any:
         """Return the coordinates of each sample in the subspace of its predicted cluster.
 
@@ -343,7 +325,7 @@ class SubspaceClusterer(
         """
         return self._new_rows(X, "project").coordinates()
 
-    @with_subspaces
+    @available_if(lambda model: model._has_subspaces)
     def reconstruct(self, X: Any) -> Any:
         """Return the nearest point to each sample in the subspace of its predicted cluster.
 
@@ -363,7 +345,7 @@ class SubspaceClusterer(
         """
         return as_set_output(self._new_rows(X, "reconstruct").nearest_points(), X, self)
 
-    @with_missing
+    @available_if(lambda model: model._takes_missing)
     def impute(self, X: Any) -> Any:
         """Fill in the missing values of X with the values that the model expects.
 
@@ -450,7 +432,7 @@ class SubspaceClusterer(
 
         return write(with_arrays_in_memory(self), X, path, **options)
 
-    @with_blocks
+    @available_if(lambda model: model._reads_blocks)
     def move_to(self, X: Any) -> Self:
         """Move the fitted attributes to the library, device and type of X, to predict there.
 
@@ -554,14 +536,11 @@ class SubspaceClusterer(
     def _settings(self, **further: Any) -> Settings:
         """Return the parameters as the `Settings` of a fit, and who is told how far it has come."""
         parameters = {name: vars(self)[name] for name in SETTINGS if name in vars(self)}
-        tell = self._tell if self._has_listeners else silence
+        heard = self._verbosity or progress.are_set(self) or progress.has_listeners()
+        tell = self._tell if heard else silence
         return Settings(**parameters, **further, tell=tell, variable_names=self._variable_names)
 
     # Who is told how far a fit has come.
-
-    @property
-    def _has_listeners(self) -> bool:
-        return bool(self._verbosity) or progress.are_set(self) or progress.has_listeners()
 
     @property
     def _verbosity(self) -> int:
@@ -583,10 +562,6 @@ class SubspaceClusterer(
         if self._observed is None:
             return None
         return known_columns(self._observed.sum(axis=0), self.n_components_.tolist())
-
-    def _placed(self, X: Array) -> Array:
-        """Return the rows, (n, p); one with holes as the point of its subspace expected of it."""
-        return NewRows(self, X).placed()
 
     @property
     def _finds_outliers(self) -> bool:
@@ -821,7 +796,7 @@ class SubspaceClusterer(
         in_passes = not isinstance(X, np.ndarray)
         if in_passes or is_too_large(len(X), self._n_features_out, widest):
             return Record(seconds, warned, None, None, None, None)
-        whole, scores = self._placed(X) if self.missing_share_ else X, self._scores(X)
+        whole, scores = NewRows(self, X).placed(), self._scores(X)
         nearest = nearest_clusters(self.labels_, scores)
         return Record(
             seconds,
@@ -830,7 +805,5 @@ class SubspaceClusterer(
             scores=scores,
             coordinates=own_coordinates(whole, self.labels_, subspaces) if subspaces else None,
             influence=getattr(self, "influence_", None),
-            distances=own_distances(X, whole, nearest, subspaces)
-            if subspaces
-            else np.sqrt(np.maximum(scores[np.arange(len(X)), nearest], 0.0)),
+            distances=own_distances(X, whole, nearest, subspaces, scores),
         )

@@ -91,10 +91,13 @@ def own_coordinates(rows: Array, labels: Labels, subspaces: Sequence[Subspace]) 
 
 
 def own_distances(
-    rows: Array, placed: Array, labels: Labels, subspaces: Sequence[Subspace]
+    rows: Array, placed: Array, labels: Labels, subspaces: Sequence[Subspace], scores: Array
 ) -> Array:
-    """Return each row's distance from its label's subspace, (n,); as `squared_distances`."""
-    found = np.full(len(rows), np.nan)
+    """Return each row's distance from its label's subspace, (n,); as `squared_distances`.
+
+    Without subspaces the scores (n, K) are squared distances.
+    """
+    found = np.maximum(scores[np.arange(len(rows)), labels], 0.0)
     for k, subspace in enumerate(subspaces):
         members = labels == k
         found[members] = squared_distances(rows[members], placed[members], subspace)
