@@ -145,7 +145,7 @@ def real_part(folder):
     results = run_cells(partial(real_set, folder), cells, keep="missing_real")
     rows = []
     for name, what in (
-        ("motion", f"{n_sequences} sequences of tracks, dimension 4"),
+        ("motion", f"{n_sequences} sequences of tracks, all coordinates, dimension 4"),
         ("faces", f"{DRAWS} pairs of subjects, dimension 9"),
     ):
         found = np.mean([value for cell, value in results.items() if cell[0] == name], axis=0)
