@@ -32,12 +32,12 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, repr=False)
 class Facts:
-    """What a fitted model knows of its clusters and variables.
+    """What a fitted model knows about its clusters and variables.
 
     Attributes
     ----------
     model : fitted estimator
-        Any of this library.
+        Any estimator of this library.
     """
 
     model: SubspaceClusterer
@@ -54,12 +54,12 @@ class Facts:
 
     @property
     def variable_names(self) -> NDArray[Any] | None:
-        """Names of the clustered variables, (p,); None if the table of fit had none."""
+        """Names of the clustered variables, (p,), or None if X had no names."""
         return self.model._variable_names
 
     @property
     def names(self) -> list[str]:
-        """Names of the clustered variables as text, p; x0, x1 and so on if they have none."""
+        """Names of the clustered variables as text, or x0, x1 and so on if X had no names."""
         known = self.variable_names
         return [f"x{j}" for j in range(self.n_variables)] if known is None else [*map(str, known)]
 
@@ -74,7 +74,7 @@ class Facts:
     def contrasts(self) -> tuple[Contrast, ...] | None:
         """How each cluster differs from all other samples, K values.
 
-        None if there is one cluster, or the model does not know the means of its clusters.
+        None if there is one cluster, or if the means of the clusters are unknown.
         """
         if not self.model._knows_differences:
             return None
@@ -82,9 +82,9 @@ class Facts:
 
     @property
     def squares_before_axes(self) -> float | None:
-        """Squares about the means of the prepared table, of which its few axes have a part.
+        """Sum of squares about the means of the prepared table, before its projection.
 
-        None if the preparation keeps all axes, or if the means of the clusters are not known.
+        None if the preparation keeps all axes, or if the means of the clusters are unknown.
         """
         preparation: Preparation | None = getattr(self.model, "preparation_", None)
         if preparation is None or preparation.axes is None or not self.model._knows_differences:
@@ -105,7 +105,7 @@ class Facts:
         Returns
         -------
         Contrast
-            ValueError is raised if the means of the clusters are not known.
+            The difference. If the means of the clusters are unknown, this raises a ValueError.
         """
         return self.model._contrast(cluster)
 
@@ -117,9 +117,9 @@ class Samples:
     Attributes
     ----------
     model : fitted estimator
-        Any of this library. Of other models only ``rows`` are known.
+        Any estimator of this library. For other models only ``rows`` is known.
     rows : ndarray of shape (n, p)
-        The variables that are clustered, after the model's preparation; NaN if a value is missing.
+        The clustered variables, after the model's preparation, with NaN for missing values.
     """
 
     model: Any
@@ -127,12 +127,12 @@ class Samples:
 
     @cached_property
     def placed(self) -> Array:
-        """The rows, (n, p), those with missing values where the model places them."""
+        """Prepared samples, (n, p). Those with missing values are where the model expects them."""
         return NewRows(self.model, self.rows).placed()
 
     @cached_property
     def completed(self) -> Array:
-        """The rows with what the model expects for values that are missing, (n, p)."""
+        """Prepared samples, (n, p), with missing values filled in by the model."""
         return NewRows(self.model, self.rows).imputed()
 
     @cached_property
@@ -142,7 +142,7 @@ class Samples:
 
     @cached_property
     def probabilities(self) -> Array:
-        """Probability of each cluster for each sample of fit, (n, K), left out if that is known.
+        """Probability of each cluster for each training sample, (n, K), left out if possible.
 
         The model is a `PSC` or a `KSubspaces`.
         """
@@ -153,9 +153,9 @@ class Samples:
 
     @cached_property
     def coordinates(self) -> Array | None:
-        """Each sample of fit in the subspace of its label, (n, R), nan beyond its dimension.
+        """Coordinates of each training sample in the subspace of its cluster, (n, R).
 
-        None if the method has no subspaces.
+        They are filled up with NaN. None if the method has no subspaces.
         """
         if not hasattr(self.model, "subspaces_"):
             return None
@@ -164,7 +164,7 @@ class Samples:
     def distances(self, labels: Labels) -> Array:
         """Return the distance of each sample from its own cluster, (n,), as in ``record_``.
 
-        That of an outlier is from the cluster that it is nearest to.
+        An outlier has the distance from the nearest cluster.
         """
         labels = nearest_clusters(labels, self.scores)
         subspaces = getattr(self.model, "subspaces_", [])
@@ -173,7 +173,7 @@ class Samples:
     def distance_ratios(self, labels: Labels) -> Array | None:
         """Return each distance divided by the median distance in its cluster, (n,).
 
-        None if the model has no distances of its members. Rounding counts as no distance.
+        None if the model has no distances of its samples. Rounding errors count as no distance.
         """
         members = self.model.record_.distances
         if members is None:
@@ -186,16 +186,17 @@ class Samples:
 
 
 def facts_of(model: SubspaceClusterer) -> Facts:
-    """Return what a fitted model knows of its clusters and variables.
+    """Return what a fitted model knows about its clusters and variables.
 
     Parameters
     ----------
     model : fitted estimator
-        Any of this library.
+        Any estimator of this library.
 
     Returns
     -------
     Facts
+        Clusters and variables of the model.
 
     Examples
     --------
@@ -217,15 +218,16 @@ def samples_of(model: Estimator, X: Data, *, min_samples: int = 1) -> Samples:
     Parameters
     ----------
     model : estimator
-        Any of this library, or another clusterer, of which only the rows are known.
+        Any estimator of this library. For other clusterers only the rows are known.
     X : array-like of shape (n, p)
         Samples in rows, as the model takes them.
     min_samples : int, default 1
-        How many there must be.
+        Smallest number of samples.
 
     Returns
     -------
     Samples
+        The samples, and what the model knows about them.
 
     Examples
     --------
@@ -253,27 +255,28 @@ def with_facts(
     messages: Sequence[str | Message] | None = None,
     verdicts: Sequence[str | Verdict] | None = None,
 ) -> Model:
-    """Return a copy of a fitted model that knows more. The model stays as it is.
+    """Return a copy of a fitted model with more facts. The model does not change.
 
     Parameters
     ----------
     model : fitted estimator
-        Any of this library.
+        Any estimator of this library.
     preparation : Preparation, optional
-        How its samples were prepared: the copy takes raw ones.
+        How the samples were prepared. The copy then takes raw samples.
     X : array-like of shape (n, p), optional
-        The table of fit, raw. If the preparation projects samples on axes, beyond which nothing
-        varies, means and deviations of the clusters are measured before that.
+        The raw training data. If the preparation projects samples on axes, means and standard
+        deviations of the clusters are measured before that.
     variable_names, sample_names : ndarray of shape (p,) and (n,), optional
-        Names that the model was not given with its samples.
+        Names, if the training data had none.
     selection : dict, optional
         How the number of clusters was chosen, for ``selection_``.
     messages, verdicts : sequence of str, `messages.Message` or `messages.Verdict`, optional
-        For ``record_``: all warnings, and how far to trust the clusters.
+        All warnings, and how far to trust the clusters, for ``record_``.
 
     Returns
     -------
     fitted estimator
+        The copy.
 
     Examples
     --------

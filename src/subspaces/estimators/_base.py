@@ -415,7 +415,8 @@ class SubspaceClusterer(
         Parameters
         ----------
         X : array-like of shape (n, p), optional
-            The data of `fit`. With it, the page also shows the distances from the subspaces.
+            The data of `fit`. If you pass them, the page also shows the distances from the
+            subspaces.
         path : str or Path, default "report.html"
             Where to write the page. An existing file is replaced once the page is complete.
         **options

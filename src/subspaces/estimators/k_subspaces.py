@@ -64,9 +64,9 @@ class KSubspaces(WeightedClusterer):
         How far the best start is ahead of the best one with other clusters, relative to its
         objective. It is infinite if all starts found the same clusters.
     missing_share_ : float
-        Share of the values of X that were missing. Only a fit to missing values has it. The
-        clusters are then those of a mixture of Gaussians, fitted to the observed values.
-        ``objective_`` and `transform` are minus log densities of the observed values.
+        Share of the values of X that were missing. If it is above 0, the clusters are those of a
+        mixture of Gaussians, fitted to the observed values. ``objective_`` and `transform` are then
+        minus log densities of the observed values.
     fit_ : Fit
         The whole result as one frozen value.
     record_ : Record
