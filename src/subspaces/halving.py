@@ -330,15 +330,15 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
     if found.is_doubted:
         fact = (
             "No number of clusters is stable: the agreement between halves is at most {top:.2f} "
-            "(1 is perfect). Take {chosen:#cluster} only as a guess, and check against what you "
+            "(1 is perfect). Take {chosen:#cluster} only as a guess, and check it against what you "
             "know about the samples."
         )
         return Verdict("unstable", fact, figures, grade=Grade.NO)
     grade = Grade.SURE if round(top, 2) >= SOLID else Grade.DOUBTFUL
     if found.equally_stable == [found.best]:
-        but = "" if grade is Grade.SURE else ", although not a very stable one"
-        over = "halves of the samples agree to {top:.2f} over {splits:#split}"
-        fact = f"The most stable number of clusters is {{chosen}}{but}: {over}."
+        but = "" if grade is Grade.SURE else ", but it is not very stable"
+        over = "(mean agreement of halves {top:.2f} over {splits:#split}, 1 is perfect)"
+        fact = f"{{chosen}} is the most stable number of clusters{but} {over}."
         also = _named(found, [i for i in found.solid if i != found.best])
         fact += f" {also} also stable." if also else ""
         return Verdict("most_stable", fact, figures, grade=grade)

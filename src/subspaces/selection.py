@@ -23,6 +23,7 @@ from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.mixtures import MixtureClusterer
 from subspaces.messages import (
+    FILL,
     Advice,
     ChoiceWarning,
     ParameterError,
@@ -32,7 +33,6 @@ from subspaces.messages import (
     use,
 )
 from subspaces.psc import auto, choice, choosing
-from subspaces.psc.incomplete import not_through_holes
 from subspaces.psc.result import Clusters
 from subspaces.psc.settings import is_auto, no_outliers
 from subspaces.runtime.parameters import as_choice, as_count
@@ -292,7 +292,8 @@ def _select_as_a_fit(estimator: Any, X: Data, numbers: list[int], margins: Margi
         raise ParameterError("criterion", fact, use("criterion", "auto"), value="icl")
     if numbers != [*range(1, numbers[-1] + 1)]:
         fact = (
-            "<criterion='icl'> compares every number from 1 up. Pass range(1, {end}), for example."
+            "<criterion='icl'> needs all numbers from 1 to the largest. Set "
+            "<candidates=range(1, {end})>."
         )
         raise ParameterError("candidates", fact, value=numbers, end=numbers[-1] + 1)
     model = clone(estimator).set_params(n_clusters="auto", max_clusters=numbers[-1]).fit(X)
@@ -320,12 +321,15 @@ def _select_by_stability(
         raise ParameterTypeError(
             "estimator", "This pipeline is not a recipe. Pass one, such as recipes.expression(3)."
         )
-    if criterion not in ("auto", "stability") or margins != "data":
+    if criterion not in ("auto", "stability"):
         raise ParameterError(
             "criterion",
-            "You cannot compare likelihoods of a recipe, because each number of clusters uses "
-            "different axes. Set <criterion='stability'>, without normal scores.",
+            "You cannot compare likelihoods for a recipe, because each number of clusters uses "
+            "different axes. Set <criterion='stability'>.",
         )
+    if margins != "data":
+        fact = "<margins={value!r}> does not work with a recipe."
+        raise ParameterError("margins", fact, Advice("set <margins='data'>"), value=margins)
     if not isinstance(steps["cluster"], PSC):
         raise ParameterError(
             "estimator",
@@ -669,7 +673,8 @@ def _complete(X: Data, name: str) -> Array:
     """Return X as a matrix; raise ValueError for missing cells, which no number is chosen from."""
     matrix = as_matrix(X, missing=True)
     if np.isnan(matrix).any():
-        raise not_through_holes(name)
+        fact = "<X> has missing values, but this function needs all values."
+        raise ParameterError("X", fact, Advice(f"let PSC choose: <{name}='auto'>", name), FILL)
     return matrix
 
 
@@ -689,8 +694,9 @@ def _check_clusterer(estimator: SubspaceClusterer, *further: str) -> None:
             instead = "such as PSC, or compare the BIC of several fits"
         raise ParameterTypeError(
             "estimator",
-            f"{type(estimator).__name__} has no {', '.join(missing)}. Pass a clusterer that has "
-            f"them, {instead}.",
+            f"{type(estimator).__name__} has no parameter{'s' * (len(missing) > 1)} "
+            f"{in_a_row(missing)}. Pass a clusterer with {'them' if len(missing) > 1 else 'it'}, "
+            f"{instead}.",
         )
 
 

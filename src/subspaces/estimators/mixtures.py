@@ -672,7 +672,7 @@ def _n_factors(model: MCFA, X: Array) -> int:
     n, p = X.shape
     if np.ndim(model.n_components):
         fact = f"{type(model).__name__} uses the same <n_components> for all clusters."
-        advice = Advice("try the sum of the dimensions", "n_components")
+        advice = Advice("set it to one number, such as the sum of the dimensions", "n_components")
         raise ParameterError("n_components", fact, advice, value=model.n_components)
     why, most = " for {n:#sample} of {p:#variable}", min(n - 1, p)
     n_factors = as_count(model.n_components, "n_components", low=1, high=most, why=why, n=n, p=p)
