@@ -172,7 +172,7 @@ def test_the_number_of_types_is_chosen_by_stability(pca):
         cells.obsm["X_pca"] = recipes.ExpressionScaler(n_axes=9).fit(cells.X).project(cells.X)
     scverse.psc(cells, "auto", max_clusters=4, random_state=0)
     assert adjusted_rand_score(TYPES, cells.obs["psc"]) == 1.0
-    assert cells.uns["psc"]["verdict"].startswith("The most stable number of clusters is 3")
+    assert cells.uns["psc"]["verdict"].startswith("3 is the most stable number")
 
 
 @pytest.mark.parametrize("source", ["X", "X_pca", "lines"])

@@ -262,7 +262,7 @@ def test_how_much_is_missing_is_said():
     assert_array_equal(found.of_samples, [0.5, 0.5, 0.0, 0.0])
     assert_array_equal(found.of_variables, [0.0, 0.5])
     assert found.sentence("ABCD", "xy") == (
-        "25 % of the values are missing, most of them in sample A (50 %) and variable y (50 %)"
+        "25 % of the values are missing, up to 50 % in a sample (A) and 50 % in a variable (y)"
     )
     assert missing_values(data[2:]) is None
 

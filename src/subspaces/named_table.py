@@ -58,15 +58,13 @@ class MissingValues:
     def sentence(self, sample_names: Sequence[str], variable_names: Sequence[str]) -> str:
         """Return how much is missing, and where most of it is, in words."""
         sample, variable = (
-            f"{names[int(shares.argmax())]} ({percent(float(shares.max()))})"
-            for names, shares in (
-                (sample_names, self.of_samples),
-                (variable_names, self.of_variables),
-            )
+            sample_names[self.of_samples.argmax()],
+            variable_names[self.of_variables.argmax()],
         )
         return (
-            f"{percent(self.share)} of the values are missing, most of them in sample "
-            f"{sample} and variable {variable}"
+            f"{percent(self.share)} of the values are missing, up to "
+            f"{percent(self.of_samples.max())} in a sample ({sample}) and "
+            f"{percent(self.of_variables.max())} in a variable ({variable})"
         )
 
 

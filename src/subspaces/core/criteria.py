@@ -152,7 +152,10 @@ class ScoreInputs:
     def clusters(self) -> Views:
         """The views, one PCA per cluster; TypeError in passes, where there are none."""
         if self.views is None or self.data is None:
-            raise TypeError("this criterion needs the whole table in memory")
+            raise TypeError(
+                "This criterion needs the whole table in memory. Pass a numpy array, or choose "
+                "another criterion."
+            )
         return self.views
 
     def error_left_out(self) -> Any:

@@ -95,9 +95,8 @@ def sparse_view(
 
 
 def _matrix_of(rows: Rows) -> Array:
-    """Return the matrix (n, p) of `DenseRows`; TypeError for rows known by inner products alone."""
-    if not isinstance(rows, DenseRows):
-        raise TypeError("sparse loadings need the rows themselves, not their inner products")
+    """Return the matrix (n, p) of rows, which are never known by inner products alone here."""
+    assert isinstance(rows, DenseRows)
     return rows.matrix
 
 
@@ -167,5 +166,8 @@ def _sparse_views(clusters: Sequence[ClusterView]) -> list[SparseView]:
     """Return ``clusters`` as a list; TypeError unless all of them are `SparseView`."""
     sparse = [view for view in clusters if isinstance(view, SparseView)]
     if len(sparse) != len(clusters):
-        raise TypeError("this criterion needs sparse loadings")
+        raise TypeError(
+            "This criterion only works with n_variables. Set n_variables, or choose another "
+            "criterion."
+        )
     return sparse

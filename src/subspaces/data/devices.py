@@ -43,9 +43,9 @@ def check_device(X: Data, fitted: AnyArray | None, method: str) -> None:
         return
     if _place(given) != _place(fitted):
         raise ValueError(
-            f"Inputs passed to {method}() must use the same namespace and the same device as "
-            f"those passed to fit(): the model is on {_named(fitted)}, but X is on "
-            f"{_named(given)}{_why(X)}. Call model.move_to(X) first."
+            f"{method}() must use the same namespace and device as fit(), but X is on "
+            f"{_named(given)}{_why(X)} and the model on {_named(fitted)}. Call model.move_to(X) "
+            "first."
         )
     if given is not None and fitted is not None and given.dtype != fitted.dtype:
         raise ParameterError(
@@ -61,13 +61,13 @@ def _place(device: AnyArray | None) -> tuple[str, str]:
 
 def _named(device: AnyArray | None) -> str:
     library, name = _place(device)
-    return f"{library.split('.')[-1]} on {name}"
+    return f"{library.split('.')[-1]} ({name})"
 
 
 def _why(X: Data) -> str:
     """Return the part of a message that says why an array of another library counts as numpy's."""
     without = is_foreign(X) and not get_config()["array_api_dispatch"]
-    return " (array API dispatch is off)" if without else ""
+    return ", because array API dispatch is off," if without else ""
 
 
 def moved_attributes(attributes: dict[str, Any], device: AnyArray | None) -> dict[str, Any]:

@@ -320,7 +320,8 @@ def not_finite(
         empty = "leave the cell empty if the value is missing"
         advice = [Advice("replace it with np.nan if the value is missing", command=empty)]
     elif np.isnan(value):
-        advice = [Advice("leave out that sample or variable"), FILL]
+        several = "the samples or variables with such values"
+        advice = [Advice(f"leave out {several if count > 1 else 'that sample or variable'}"), FILL]
     return ParameterError(
         name,
         f"<{name}> contains {{what}}: {{value}} at {{place}}{{more}}.",
@@ -337,7 +338,8 @@ def check_shape(shape: tuple[int, ...], name: str = "X") -> None:
     if len(shape) != 2 or 0 in shape:
         raise ParameterError(
             name,
-            f"<{name}> has shape {shape}. Pass a table of samples x variables that is not empty.",
+            f"<{name}> has shape {shape}. Pass a 2-D table with at least one sample and one "
+            "variable.",
         )
 
 

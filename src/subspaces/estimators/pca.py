@@ -320,7 +320,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows = self.fit_.prepared(self._matrix(X, "outliers"))
         if has_holes(rows):
             fact = "<X> has missing values, but new samples need every value."
-            raise ParameterError("X", fact, Advice("fill them with impute first"))
+            raise ParameterError("X", fact, Advice("fill them first: model.impute(X)"))
         return outliers_of(replace(found, new=rows), level, row_names(X), self.fit_.variables)
 
     def transform(self, X: Any) -> Any:

@@ -403,8 +403,8 @@ class PSC(WeightedClusterer):
         """
         check_is_fitted(self)
         if self.fit_.bulk is None:
-            fact = "The model has no p-values, because it was fitted without <outliers>."
-            raise ParameterError("outliers", fact, use("outliers", 0.1))
+            fact = "The model has no p-values. Fit it again with <outliers=0.1>."
+            raise ParameterError("outliers", fact)
         rows = self._new_rows(X, "p_values")
         assert isinstance(rows, NewRows)  # a model with outliers reads no blocks
         return rows.p_values()

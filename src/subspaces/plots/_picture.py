@@ -52,9 +52,11 @@ def column(name: str, given: Any, n_samples: int) -> Column:
     """
     values = np.asarray(given)
     if values.shape != (n_samples,):
-        fact = "<{name}> has shape {shape}, but there are {count} samples. Pass one value for each."
-        facts = {"name": name, "shape": values.shape, "count": n_samples}
-        raise ParameterError(name, fact, **facts)
+        raise ParameterError(
+            name,
+            f"<{name}> has shape {values.shape}, but there are {n_samples} samples. Pass one value "
+            "per sample.",
+        )
     if values.dtype.kind in "fiu":
         numbers = values.astype(float)
         known = numbers[np.isfinite(numbers)]

@@ -93,8 +93,8 @@ def candidates(model: Any, *, ax: Axes | None = None) -> Any:
     if not table.get("icl"):
         raise ParameterTypeError(
             "model",
-            f"This {type(model).__name__} has not compared candidates. Draw a model that has: "
-            'plots.candidates(PSC("auto", n_components="auto").fit(X)).',
+            f"This {type(model).__name__} was fitted with a fixed number of clusters, so there is "
+            'nothing to compare. Fit PSC("auto", n_components="auto") and pass that.',
         )
     chosen = model.n_clusters_
     with style.canvas(ax) as ax:

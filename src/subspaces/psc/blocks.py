@@ -353,7 +353,10 @@ def criterion_in_passes(problem: Problem) -> str:
     """
     name = CRITERIA[problem.criterion].passes if problem.identified else "likelihood"
     if name is None:
-        raise ValueError(f"criterion={problem.criterion!r} needs the whole table in memory")
+        raise ValueError(
+            f"criterion={problem.criterion!r} needs the whole table in memory. Pass a numpy array, "
+            "or choose another criterion."
+        )
     return name
 
 

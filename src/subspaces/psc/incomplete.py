@@ -76,8 +76,6 @@ def fit_incomplete(X: Array, settings: Settings) -> Fit:
 
 def _refuse(settings: Settings) -> None:
     """Raise ValueError for parameters that need every cell."""
-    for name in settings.left_open:
-        raise not_through_holes(name)
     if settings.refine == "descent" or settings.criterion == "loo_projection":
         name = "refine" if settings.refine == "descent" else "criterion"
         value = getattr(settings, name)
@@ -85,21 +83,6 @@ def _refuse(settings: Settings) -> None:
         raise ParameterError(
             name, fact, Advice(f"choose another <{name}>", name), FILL, value=value
         )
-
-
-def not_through_holes(name: str) -> ParameterError:
-    """Return the error of a number that was to be chosen from a table with missing cells."""
-    return ParameterError(
-        name,
-        f"<{name}> cannot be chosen automatically if values are missing.",
-        Advice(
-            "fit several numbers and compare their <diagnostics.stability>",
-            name,
-            command="run fit with several numbers and compare their stability",
-        ),
-        FILL,
-        value="auto",
-    )
 
 
 def _searched(filled: "FilledTable", settings: Settings) -> Fit:
