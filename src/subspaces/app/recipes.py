@@ -154,7 +154,7 @@ class Recipe(Pipeline):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, p), optional
-            The table of `fit`, not prepared. If you pass it, the page also shows distances of
+            The table of ``fit``, not prepared. If you pass it, the page also shows distances of
             samples, and differences between clusters in standard deviations. A sparse table becomes
             dense.
         path : str or Path, default "report.html"
@@ -231,7 +231,7 @@ class Recipe(Pipeline):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, p)
-            The table of `fit`, not prepared. A sparse table becomes dense.
+            The table of ``fit``, not prepared. A sparse table becomes dense.
         cluster : int, optional
             The cluster to test. By default all clusters.
         split_half : bool, default False
@@ -294,7 +294,7 @@ def expression(
     Returns
     -------
     Recipe
-        A Pipeline with the steps "prepare" and "cluster". After `fit`:
+        A Pipeline with the steps "prepare" and "cluster". After ``fit``:
 
         - ``model.labels_``: the clusters.
         - ``model.predict``: clusters of new samples.

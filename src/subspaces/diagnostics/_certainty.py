@@ -102,7 +102,7 @@ def label_confidence(
     model : fitted PSC or KSubspaces
         The model. Halves use the numbers that it chose for "auto".
     X : array-like of shape (n, p)
-        The data of `fit`.
+        The data of ``fit``.
     n_splits : int, default 2
         Number of random splits. Each takes two fits to half of the samples.
     random_state : int, RandomState or None
@@ -158,7 +158,7 @@ def label_sets(
     model : fitted PSC or KSubspaces
         The model. Halves use its weights, and the numbers that it chose for "auto".
     X : array-like of shape (n, p)
-        The data of `fit`.
+        The data of ``fit``.
     coverage : float, default 0.9
         Share of the samples whose set contains the other label, between 0 and 1.
     random_state : int, RandomState or None

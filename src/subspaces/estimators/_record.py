@@ -42,7 +42,7 @@ class Record(InShort):
     sample_names : ndarray of shape (n,) or None
         Index of the data frame, if X was one.
     scores : ndarray of shape (n, K) or None
-        Score of each sample under each cluster, as `transform` returns it.
+        Score of each sample under each cluster, as ``transform`` returns it.
     coordinates : ndarray of shape (n, R) or None
         Coordinates of each sample in the subspace of its cluster, filled up with NaN. Outliers have
         NaN only. None if the method has no subspaces.

@@ -48,7 +48,7 @@ def scores(
     model : fitted estimator with ``subspaces_``
         For example `PSC`, or a Pipeline such as a recipe.
     X : array-like of shape (n, p)
-        The data of `fit`. For a Pipeline, pass the table that the whole Pipeline was fitted to. A
+        The data of ``fit``. For a Pipeline, pass the table that the whole Pipeline was fitted to. A
         sample with missing values is drawn where the model expects it.
     cluster : int, default 0
         Number of the cluster.

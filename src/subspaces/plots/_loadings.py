@@ -47,7 +47,7 @@ def biplot(
     model : PCA
         A fitted PCA with at least two components.
     X : array-like of shape (n, p)
-        Samples to draw, those of `fit` or others.
+        Samples to draw, those of ``fit`` or others.
     components : pair of int, default (1, 2)
         Which components, counted from 1.
     classes : array-like of shape (n,), optional

@@ -38,7 +38,7 @@ def overview(
     model : fitted estimator
         Any estimator of this library, or a Pipeline such as a recipe.
     X : array-like of shape (n, p)
-        The data of `fit`. For a Pipeline, pass the table that the whole Pipeline was fitted to. A
+        The data of ``fit``. For a Pipeline, pass the table that the whole Pipeline was fitted to. A
         sample with missing values is drawn where the model expects it.
     by : array-like of shape (n,), optional
         What the colours show: known classes, or numbers. By default the clusters.
@@ -125,7 +125,7 @@ def heat_map(
     model : fitted estimator
         Any estimator of this library, or a Pipeline such as a recipe.
     X : array-like of shape (n, p)
-        The data of `fit`. For a Pipeline, pass the table that the whole Pipeline was fitted to.
+        The data of ``fit``. For a Pipeline, pass the table that the whole Pipeline was fitted to.
         Missing values are white.
     by : array-like of shape (n,), mapping of them, or DataFrame, optional
         Known classes and other metadata, one bar for each.

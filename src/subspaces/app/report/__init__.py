@@ -89,7 +89,7 @@ def render(
     model : fitted estimator
         Any estimator of this library.
     X : array-like of shape (n, p), optional
-        The data of `fit`. If you pass them, the page also shows the distances from the subspaces.
+        The data of ``fit``. If you pass them, the page also shows the distances from the subspaces.
     title : str, optional
         Heading of the page.
     classes : sequence of length n, optional
@@ -144,7 +144,7 @@ def write(
     model : fitted estimator
         Any estimator of this library.
     X : array-like of shape (n, p), optional
-        The data of `fit`.
+        The data of ``fit``.
     path : str or Path, default "report.html"
         Where to write the page. An existing file is replaced once the page is complete.
     **options
