@@ -61,8 +61,8 @@ class PSC(WeightedClusterer):
         Number of clusters. "auto" tries 1 to ``max_clusters``, but at most a quarter of the number
         of samples. It compares Gaussian mixtures by their integrated completed likelihood, and
         prefers one cluster if it describes the samples as well. If ``n_variables`` is set, it
-        compares leave-one-out likelihoods. If you set ``n_components``, it also tries learned
-        dimensions, and keeps the likelier ones. See "How many clusters, dimensions, variables?",
+        compares leave-one-out likelihoods, and also tries other dimensions than a given
+        ``n_components``. See "How many clusters, dimensions, variables?",
         https://subspaces.readthedocs.io.
     n_components : int, one int per cluster or "auto", default 1
         Dimension of the subspaces. If you pass a list, cluster k has dimension ``n_components[k]``.
@@ -76,28 +76,28 @@ class PSC(WeightedClusterer):
     affine : bool or "auto", default False
         Whether each cluster has its own centre. Otherwise all subspaces pass through the origin.
         "auto" chooses the same for all clusters. If the variables of X are centred, "auto" gives
-        the clusters centres. You cannot use True with ``n_variables``.
+        the clusters centres. "auto" does not work with ``n_variables``.
     criterion : str, default "auto"
         The score that decides which cluster a sample joins ("Choose a criterion",
         https://subspaces.readthedocs.io):
 
-        - "auto": "distance" for equal dimensions, and "likelihood" for unequal ones or if a
+        - "auto": "distance" for equal dimensions. It is "likelihood" for unequal ones, or if a
           dimension equals the rank of the data. If ``n_variables`` is set, it is the influence on
           the union of the clusters' variables.
         - "distance": the exact leave-one-out error, plus the squared scores along axes that are
           hardly stronger than the noise.
         - "likelihood": the leave-one-out predictive density, with one noise variance for all
           clusters.
-        - "loo": the exact leave-one-out error alone. For more than 10,000 rows, sparse matrices
+        - "loo": the exact leave-one-out error alone. For more than 10,000 samples, sparse matrices
           and Dask arrays, "hat" takes its place.
         - "hat": a cheap approximation of "loo".
         - "influence": the predictive influence of the paper.
         - "loo_projection": the distance from a subspace that was fitted without the sample.
         - "residual": the distance from the subspace with the sample included, as in K-subspaces.
 
-        If ``n_variables`` is set, you can only choose "residual" or "loo_projection" instead. If
-        you do not leave the criterion at "auto", or if the dimension is 0, every start runs to its
-        end and the lowest objective wins.
+        If ``n_variables`` is set, the only other choices are "residual" and "loo_projection". If
+        you choose another criterion than the default, or if the dimension is 0, every start runs to
+        its end. The lowest objective then wins.
     penalty : {"l1", "nonnegative"}, default "l1"
         Kind of sparse loadings. "nonnegative" allows no loading below zero.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
@@ -107,9 +107,9 @@ class PSC(WeightedClusterer):
         is the fastest good start. PSC calls a callable as ``init(X, n_clusters, random_state=...)``
         and expects labels.
     n_init : int or "auto", default "auto"
-        Number of starts. "auto" makes at most 12 starts of the portfolio, and stops once three of
-        at least two kinds end in the best clusters so far. For any other ``init`` it makes 12, on a
-        GPU 1, and if ``n_variables`` is set 20. Labels are one start.
+        Number of starts. "auto" makes at most 12 starts of the portfolio. It stops if three of at
+        least two kinds end in the best clusters so far. For any other ``init`` it makes 12, or 1 on
+        a GPU. If ``n_variables`` is set, it makes 20. Labels are one start.
     max_iter : int, default 50
         Largest number of iterations of a start. If values are missing, EM makes up to ten times as
         many.
@@ -200,7 +200,7 @@ class PSC(WeightedClusterer):
         most twice the variance that the median residual implies. Only ``criterion_`` "distance" has
         it.
     missing_share_ : float
-        Share of the values of X that were missing. Only a fit to missing values has it.
+        Share of the values of X that were missing.
     criterion_ : str
         The criterion that the fit used. "union_influence" is the default if ``n_variables`` is set.
     objective_ : float

@@ -33,7 +33,7 @@ def selection(result: Any, *, ax: Axes | None = None) -> Any:
     result : Selection
         From `subspaces.selection`.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------
@@ -63,16 +63,15 @@ def selection(result: Any, *, ax: Axes | None = None) -> Any:
 def candidates(model: Any, *, ax: Axes | None = None) -> Any:
     """Draw the candidates of an automatic choice.
 
-    There is a line for each dimension that all clusters share, and one for dimensions of their own,
-    with a ring around the choice. One cluster is compared in another way and has no ring.
+    There is a line for each dimension that all clusters share, and one for clusters with dimensions
+    of their own. A ring shows the choice. One cluster is compared in another way and has no ring.
 
     Parameters
     ----------
     model : fitted PSC
-        With "auto" for the number of clusters, their dimensions or their centre. If it is a
-        Pipeline, the last step is drawn.
+        A model whose number of clusters, dimensions or centre were "auto". It can be a Pipeline.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------
@@ -113,14 +112,14 @@ def candidates(model: Any, *, ax: Axes | None = None) -> Any:
 
 
 def comparison(result: Any, *, ax: Axes | None = None) -> Any:
-    """Draw how far every two methods agree (adjusted Rand index) as a heat map.
+    """Draw the agreement of every two methods (adjusted Rand index) as a heat map.
 
     Parameters
     ----------
     result : Comparison
         From `subspaces.compare`.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw. By default a new figure.
 
     Returns
     -------
