@@ -55,25 +55,18 @@ class Setting:
         return {**self.bare, "n_components": self.dimensions[0] if same else self.dimensions}
 
     @property
-    def common(self) -> dict[str, Any]:
-        """Parameters of estimators with one dimension for all clusters: the largest."""
-        return {**self.bare, "n_components": max(self.dimensions)}
-
-    @property
-    def union(self) -> dict[str, Any]:
-        """Parameters of estimators whose clusters share one space: the sum of the dimensions."""
-        return {**self.bare, "n_components": min(sum(self.dimensions), self.rank)}
-
-    @property
     def bare(self) -> dict[str, Any]:
         """Parameters of estimators without dimensions."""
         return {"n_clusters": self.n_clusters, "random_state": self.random_state}
 
     def made(self, kind: type[SubspaceClusterer]) -> SubspaceClusterer:
         """Return an estimator of this kind, with those of the parameters that it has."""
-        dimensions = {"each": self.own, "largest": self.common, "sum": self.union}
-        given = dimensions[getattr(kind, "_dimension_to_compare", "each")]
-        given |= {"affine": self.affine, "linear": not self.affine}
+        given = {**self.own, "affine": self.affine, "linear": not self.affine}
+        compared = getattr(kind, "_dimension_to_compare", "each")
+        if compared == "largest":  # one for all clusters
+            given["n_components"] = max(self.dimensions)
+        elif compared == "sum":  # all clusters share one space
+            given["n_components"] = min(sum(self.dimensions), self.rank)
         known = signature(kind).parameters
         return kind(**{name: value for name, value in given.items() if name in known})
 

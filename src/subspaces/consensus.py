@@ -35,9 +35,6 @@ from subspaces.runtime.threads import changed_filters
 from subspaces.runtime.warning import doubt
 from subspaces.subspace import leading_axes
 
-__all__ = ["ConsensusProfiles"]
-
-
 # What the runs differ in: genes kept, whether samples are brought to unit length, and axes kept for
 # each cluster.
 GENES, COSINE, AXES = (500, 2000, 5000), (False, True), (1, 2)

@@ -13,7 +13,7 @@ from subspaces._types import Array, Mask, SamplesIn, ScenarioName, ScoreDistribu
 from subspaces.messages import DataWarning, ParameterError, literal
 from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice, as_count, as_real
-from subspaces.subspace import Subspace
+from subspaces.subspace import Subspace, orthonormal
 
 __all__ = [
     "load_penguins",
@@ -473,8 +473,7 @@ def _draw_loadings(
 ) -> Array:
     """Return loadings (P, r): a random orthonormal basis, or N(0, 1) on a few variables each."""
     if n_variables is None:
-        basis, triangle = np.linalg.qr(random.standard_normal((n_features, dimension)))
-        return np.asarray(basis * np.sign(np.diag(triangle)))
+        return orthonormal(random.standard_normal((n_features, dimension)))
     loadings = np.zeros((n_features, dimension))
     for column in loadings.T:
         column[random.permutation(n_features)[:n_variables]] = random.standard_normal(n_variables)

@@ -37,21 +37,6 @@ from subspaces.psc.choosing import left_out_likelihood
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
 
-__all__ = [
-    "DOUBTFUL",
-    "FEWEST",
-    "SOLID",
-    "Numbers",
-    "compare_numbers",
-    "learned",
-    "n_halvings",
-    "random_halves",
-    "stability_table",
-    "strength_of",
-    "verdict_on_numbers",
-]
-
-
 # Halvings of the samples; of large tables as many as read so many values together, which takes a
 # minute, but no fewer than three. The size alone decides: a seed gives one answer on any machine.
 HALVINGS, FEWEST, MOST_VALUES = 10, 3, 3e8

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -117,13 +118,8 @@ class FittedModel:
     @property
     def clusters(self) -> Clusters:
         """Its labels and subspaces."""
-        return clusters_of(self.model)
-
-
-def clusters_of(model: Any) -> Clusters:
-    """Return the labels and subspaces of a fitted estimator."""
-    affine = getattr(model, "affine_", model.affine)
-    return Clusters(model.labels_, model.subspaces_, bool(affine))
+        affine = getattr(self.model, "affine_", self.model.affine)
+        return Clusters(self.model.labels_, self.model.subspaces_, bool(affine))
 
 
 def fitted(estimator: SubspaceClusterer, X: Data, **parameters: Any) -> FittedModel:
@@ -469,9 +465,7 @@ def select_n_components(
             "set. Set <criterion='noise'>.",
         )
 
-    def fit_with(**changes: Any) -> FittedModel:
-        return fitted(estimator, X, **changes)
-
+    fit_with = partial(fitted, estimator, X)
     if criterion == "joint":
         _check_clusterer(estimator, "n_variables")
         found = auto.fit_jointly(fit_with, matrix, estimator._settings(), max_components)
@@ -607,9 +601,8 @@ def select_n_variables(
     _warn_of_the_last(tried, place, "variables", most)
     margin = _best(columns["gap"], largest=True)[1]
     final = fitted(estimator, X, n_variables=best).model
-    conclusion = Verdict(
-        "variables", ("{chosen:#variable} per component fit best."), {"chosen": best}
-    )
+    fact = "{chosen:#variable} per component fit best."
+    conclusion = Verdict("variables", fact, {"chosen": best})
     return Selection(best, final, margin, columns, "gap", conclusion)
 
 

@@ -137,7 +137,7 @@ def _left_axes(rows: Array) -> tuple[Array, Array, Array]:
 
 
 def orthonormal(axes: Array) -> Array:
-    """Return axes (p, R) that are orthonormal up to rounding, made orthonormal by QR."""
+    """Return axes (p, R) made orthonormal by QR, each on the side where it was."""
     basis, triangle = np.linalg.qr(axes)
     return basis * np.sign(np.diag(triangle))
 

@@ -455,12 +455,7 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
             "that ends in one.",
         )
     matrix, labels = samples_of(model, X).rows, np.asarray(labels)
-    if len(matrix) != len(labels):
-        raise ParameterError(
-            "X",
-            f"<X> has {len(matrix)} samples, but the model was fitted to {len(labels)}. Pass "
-            "the table it was fitted to.",
-        )
+    check_same_number(matrix, len(labels))
     if len(labels) > MOST_COMPARED:
         drawn = np.random.default_rng(0).choice(len(labels), MOST_COMPARED, replace=False)
         matrix, labels = matrix[drawn], labels[drawn]
@@ -512,6 +507,5 @@ def _verdict_on_means(agreement: float) -> Verdict:
         "{agreement:%} of the samples."
     )
     grade = Grade.SURE if agreement > BY_MEANS else Grade.DOUBTFUL
-    another = (Advice("try another number of clusters"),)
-    advice = () if grade is Grade.SURE else another
+    advice = () if grade is Grade.SURE else (Advice("try another number of clusters"),)
     return Verdict("means", fact, {"agreement": agreement}, advice, grade=grade)

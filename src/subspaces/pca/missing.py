@@ -129,12 +129,9 @@ def count_through_holes(
     # Rows with few cells have little noise; all get as much as the others, in these cells.
     louder = np.sqrt(cells.counts.mean() / np.maximum(cells.counts, 1.0))[:, None]
     means = observed_means(shifted)
-    filled_by, filled = (
-        0,
-        Filled(
-            np.where(cells.observed == 0, means, shifted.values), np.broadcast_to(means, (n, p))
-        ),
-    )
+    holes = cells.observed == 0
+    filled = Filled(np.where(holes, means, shifted.values), np.broadcast_to(means, (n, p)))
+    filled_by = 0
     while True:
         evened = filled.image + louder * (filled.table - filled.image)
         found = count_components(all_axes(centred(evened, center)), most, noise, center=center)
