@@ -298,7 +298,7 @@ def test_bad_regressions():
             ols_press(GOOD, y)
     with refuses("y"):
         ols_press(GOOD, [1, 2, 3])
-    with refuses("X", naming=["row 0"]):
+    with refuses("X", naming=["Row 0"]):
         ols_press(GOOD[:4], np.ones(4))
 
 

@@ -480,8 +480,8 @@ def test_a_preset_chooses_the_number_by_stability(run, cells_file):
     ended = run("fit", cells_file, "--labels", "type", "--clusters", "auto", "--max-clusters", 4,
                 "--no-stability", "--preset", "cells", "--out", out)  # fmt: skip
     assert ended.code == 0, ended.err
-    assert "halves agree" in ended.out
     summary = json.loads((out / "summary.json").read_text())
+    assert summary["selection"]["verdict"] in " ".join(ended.out.split())
     assert summary["adjusted_rand"] == 1
     assert summary["n_clusters"] == "auto"
     assert summary["selection"]["n_clusters"] == [2, 3, 4]
@@ -662,7 +662,7 @@ def test_how_far_to_trust_the_clusters_is_said_everywhere(run, union_file, tmp_p
     assert run("report", out / "model.npz", "--out", again).code == 0
     for page in ((out / "report.html").read_text(), again.read_text()):
         assert means["verdict"] in page
-        assert f"Stable ({steady['stability']:.2f} over 10 splits" in page
+        assert f"{steady['stability']:.2f}" in page
 
 
 @pytest.mark.parametrize(
@@ -855,6 +855,22 @@ def test_units_are_kept_on_demand_and_if_the_origin_counts(run, tmp_path, option
     assert json.loads((out / "summary.json").read_text())["preparation"] == ""
     assert ("unlike_scales" in codes_in(out)) == (option == "--linear")
     assert ("Use --scale" in ended.err) == (option == "--linear")
+
+
+def test_clusters_that_follow_a_column_of_yes_and_no_are_doubted(run, tmp_path):
+    random = np.random.default_rng(2)
+    table = pd.DataFrame(random.normal(size=(80, 4)), columns=list("abcd"))
+    table["smoker"] = np.where(random.random(80) < 0.4, "yes", "no")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ["--clusters", 2, "--scale", "--no-stability", "--no-page"]
+    ended = run("fit", tmp_path / "t.csv", *options, "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    said = json.loads((tmp_path / "r/summary.json").read_text())["messages"]
+    named = [each["parameters"]["names"] for each in said if each["code"] == "two_values"]
+    assert named == [["smoker"]]
+    ignored = ["--ignore", "smoker", "--out", tmp_path / "s"]
+    assert run("fit", tmp_path / "t.csv", *options, *ignored).code == 0
+    assert "two_values" not in codes_in(tmp_path / "s")
 
 
 def test_a_sample_without_a_class_is_left_out_of_the_comparison(run, union_file, tmp_path):

@@ -68,7 +68,7 @@ def test_ctrl_c_in_the_middle_of_a_fit(tmp_path):
     printed, said = process.communicate(timeout=30)
     assert process.returncode == 130
     assert printed == ""
-    assert said == "Error: interrupted. Earlier results are unchanged\n"
+    assert said == "Error: Interrupted. Earlier results are unchanged.\n"
     assert [path.name for path in out.iterdir()] == ["labels.csv"]
     assert (out / "labels.csv").read_text() == "earlier"
 
@@ -92,7 +92,7 @@ def test_a_full_disk_behind_stdout(union_file, unbuffered):
             words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, env=settings
         )
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("Error: standard output: No space left")
+    assert done.stderr.splitlines()[-1].startswith("Error: Standard output: No space left")
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
 
