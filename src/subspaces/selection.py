@@ -75,8 +75,12 @@ class Selection(WithVerdict):
     criterion : str
         Name of the column that decided.
     conclusion : Verdict
-        The verdict as a value. Its ``grade`` is SURE, DOUBTFUL if other candidates are about as
-        good, NO if no number is stable, and UNKNOWN if there was nothing to compare.
+        The verdict as a value. Its ``grade`` is:
+
+        - SURE: the choice is clear.
+        - DOUBTFUL: other candidates are about as good.
+        - NO: no number is stable.
+        - UNKNOWN: there was nothing to compare.
     """
 
     best_: Any
@@ -428,8 +432,8 @@ def select_n_components(
         - "auto": "press" if ``n_variables`` is set, otherwise "noise".
         - "press": PRESS of sparse loadings. It needs ``n_variables``.
         - "noise": counts the eigenvalues that are larger than noise, as
-          `diagnostics.pca_components` does. With fewer than four variables per dimension, it
-          assumes equal noise.
+          `diagnostics.pca_components` does. If there are fewer than four variables per dimension,
+          it assumes equal noise.
         - "joint": chooses again in every iteration, as in the paper. "press" and "noise" choose
           after a whole fit, and fit again.
 
@@ -437,7 +441,7 @@ def select_n_components(
     -------
     Selection
         ``.best_`` is a list with one dimension per cluster. ``.table`` has one row per cluster and
-        dimension. With "noise" and ``affine=True``, a single cluster can have dimension 0. Several
+        dimension. A single cluster can have dimension 0, with "noise" and ``affine=True``. Several
         clusters have at least 1 each.
 
     Examples
