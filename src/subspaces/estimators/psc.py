@@ -268,14 +268,14 @@ class PSC(WeightedClusterer):
     >>> rand_score(line_and_plane.target, model.labels_)
     1.0
 
-    Each cluster with its own ten variables of two hundred:
+    Find clusters that each use their own 10 of 200 variables:
 
     >>> sparse = make_scenario("c", sparse=True, random_state=0)
     >>> model = PSC(2, n_components=2, n_variables=10, random_state=0).fit(sparse.data)
     >>> len(model.get_variables(0)), len(model.get_variables(1))
     (15, 18)
 
-    Nothing given: the number of clusters, their dimensions and centres are chosen.
+    Choose the number of clusters, their dimensions and centres:
 
     >>> from subspaces.datasets import load_penguins
     >>> birds = load_penguins().frame.dropna()

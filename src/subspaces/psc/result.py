@@ -55,10 +55,10 @@ class Clusters:
 @serialisable
 @dataclass(frozen=True)
 class Course:
-    """How the best run went, and the runs that it was compared with.
+    """How the best start went, and the starts that it was compared with.
 
-    start: its kind; path: the objective at every sweep; starts: a dict for each run; start_margin:
-    how far the best is ahead of the best that ended in another partition.
+    start: its kind. path: the objective after every iteration. starts: a dict for each start.
+    start_margin: how far the best start is ahead of the best one with other clusters.
     """
 
     start: str
@@ -74,16 +74,48 @@ class Course:
 class Fit:
     """What a fit found.
 
-    labels (n,): of numpy, Dask or a device; sizes (K,): of the clusters that the spectra of their
-    subspaces were summed over, by weight; weights (n,): of the samples, None if all count one;
-    criterion: by which the samples were scored; scored_by: that of new samples; data: number, rank
-    and variance of the samples; course: None after batches; cell_noise: variance of the noise in a
-    cell, by which samples with missing cells are judged; missing_share: of the cells; observed (K,
-    p): numbers of observed cells if some are missing; n_variables: of a loading, None for all;
-    left_out_noise, directions: s2 and D of `probabilities.py`. Further, as far as they were
-    measured: noise_variance and score_variance, influence (n,) and press, means (K, p) and
-    within_std (p,) of the clusters, probabilities (n, K) of the samples left out, the table of what
-    was chosen, and the p-values (n,) of the samples as outliers, with the bulk they come from.
+    Attributes
+    ----------
+    labels : array of shape (n,)
+        Cluster of each sample, as an array of numpy, Dask or a device.
+    subspaces : tuple of Subspace
+        Subspace of each cluster.
+    sizes : ndarray of shape (K,)
+        Size of each cluster that its spectrum was summed over, by weight.
+    affine : bool
+        Whether each cluster has its own centre.
+    criterion, scored_by : str
+        The criterion of the fit, and the criterion of new samples.
+    data : Data
+        Number, rank and variance of the samples.
+    objective : float
+        Sum of the scores of all samples in their own clusters.
+    course : Course or None
+        How the best start went. None after batches.
+    cell_noise : float
+        Noise variance of a value, which scores samples with missing values.
+    n_variables : None, int or list of int
+        How many variables each axis uses. None is all.
+    noise_variance, score_variance, press : float or None
+        As the attributes of `PSC`.
+    influence : array of shape (n,) or None
+        As the attribute of `PSC`.
+    means, within_std : ndarray of shape (K, p) and (p,), or None
+        Means of the clusters, and standard deviations within them.
+    missing_share : float
+        Share of the values that were missing.
+    observed : ndarray of shape (K, p) or None
+        Number of observed values, if some are missing.
+    selection : dict or None
+        The candidates, if a number was chosen.
+    left_out_noise, directions : float or None, int or None
+        s2 and D of `probabilities.py`.
+    probabilities : ndarray of shape (n, K) or None
+        Probabilities of the clusters, with each sample left out.
+    weights : ndarray of shape (n,) or None
+        Weights of the samples. None if all are 1.
+    p_values, bulk : ndarray of shape (n,) or None, Bulk or None
+        P-values of the samples as outliers, and what they come from.
     """
 
     labels: Annotated[FittedLabels, "n"]
