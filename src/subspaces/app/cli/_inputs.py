@@ -107,8 +107,8 @@ def _without_differences(table: Table) -> str:
         return "all samples are identical, so there is nothing to cluster. Check the table"
     are = "is constant" if len(table.variable_names) == 1 else "are constant"
     return (
-        f"after leaving out variables, the rest ({listed(table.variable_names)}) {are}. Try a "
-        "larger --drop-missing"
+        f"the variables that remain ({listed(table.variable_names)}) {are}. Try a larger "
+        "--drop-missing"
     )
 
 

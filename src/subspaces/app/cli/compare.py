@@ -57,7 +57,7 @@ def compare(
     dimensions = options.per_cluster(dims, "--dims")
     if dimensions == "auto":
         raise ValueError(
-            "--dims auto only works with subspaces fit. Give one for all clusters (2), or one "
+            "--dims auto only works with subspaces fit. Give one number for all clusters (2), or one "
             "for each (1,2,2)."
         )
     options.check_dims(dimensions, affine=bool(shape.affine))

@@ -27,7 +27,7 @@ FILES = ("scores.csv", "loadings.csv", "samples.csv", "summary.json", "report.ht
 # How many axes beyond the components the screen shows, and how many variables of each component.
 BEYOND, SHOWN = 2, 4
 # What a star in the table of components means.
-STAR = "* only because of the sample it depends on"
+STAR = "* stronger than noise only because of one sample"
 HEADS = {"leave_one_out_error": "leave-one-out error"}
 # Variables whose loading is below this share of the strongest are not worth a word.
 FAINT = 0.25

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from subspaces.selection import Selection
 
 # What to do about missing values: what fills them would pass for clusters.
-INSTEAD = "run subspaces fit with --clusters 2, 3, 4, ... and compare the stability it prints"
+INSTEAD = "run subspaces fit once for each number (--clusters 2, then 3, ...) and compare the stability"
 
 
 def select(
