@@ -136,7 +136,7 @@ def heat_map(draft: Draft) -> str | None:
     across = len(drawing.layout.meta["samples"])
     part = "" if across == len(found.labels) else " Only some samples of each cluster are shown."
     kept = getattr(getattr(found.model, "preparation_", None), "axes", None)
-    smooth = "The values are smoother than the measured ones, as only {} axes were kept. "
+    smooth = "The values are smoother than the measured ones, because only {} axes were kept. "
     caption = (
         f"{'' if kept is None else smooth.format(len(kept))}"
         "Each column is a sample, each row a variable that sets a cluster apart, or that varies "
