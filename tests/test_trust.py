@@ -171,7 +171,7 @@ def test_the_verdict_on_stability(value, k_means, doubt, code, grade):
     assert (found.code, found.grade) == (code, grade)
     assert f"{value:.2f} over 7 splits" in str(found)
     assert bool(found.advice) == (code != "solid")
-    word = {Grade.SURE: "Solid", Grade.DOUBTFUL: "Doubtful", Grade.NO: "Noise-like"}[grade]
+    word = {Grade.SURE: "Stable", Grade.DOUBTFUL: "Doubtful", Grade.NO: "Not stable"}[grade]
     assert str(found).startswith(f"{word}: ")
 
 

@@ -67,7 +67,7 @@ LEVEL, DOUBTFUL = 0.05, 0.2
 FEWEST_NULLS = 19
 
 ONE_CLUSTER = Verdict("one_cluster", "There is only one cluster, so there is nothing to test.")
-EVERY_THIRD = Advice("test every third sample, say, and see whether the clusters stay")
+EVERY_THIRD = Advice("test every third sample, and see whether the clusters stay")
 
 
 @dataclass(frozen=True, repr=False)
@@ -393,19 +393,17 @@ def verdict_on(
     figures = {"p_value": p_value, "as_good": as_good, "drawn": drawn}
     figures |= {"n_clusters": n_clusters, "against": against}
     tables = "tables without clusters" if against == 1 else "tables of {against:#cluster}"
-    shown = f"{{as_good}} of {{drawn}} {tables} "
-    shown += "(p = {p_value:.2g})"
+    shown = (
+        f"{{as_good}} of {{drawn}} random {tables} gave an equally good fit (p = {{p_value:.2g}})"
+    )
     if p_value > DOUBTFUL:
-        fact = f"The clusters look like chance: a fit does as well in {shown}."
+        fact = f"The clusters look like chance: {shown}."
         return Verdict("chance", fact, figures, (FEWER_CLUSTERS,), grade=Grade.NO)
     if p_value > LEVEL:
-        fact = f"The clusters may be due to chance: a fit does as well in {shown}."
+        fact = f"The clusters may be due to chance: {shown}."
         return Verdict("perhaps_chance", fact, figures, grade=Grade.DOUBTFUL)
     if depend:
-        fact = (
-            "Neighbouring samples are alike, which may explain why a fit does as well in only "
-            f"{shown}."
-        )
+        fact = f"Neighbouring samples are alike, which may explain the result: {shown}."
         return Verdict("neighbours_depend", fact, figures, (EVERY_THIRD,), grade=Grade.DOUBTFUL)
-    fact = f"The clusters are more than chance: a fit does as well in only {shown}."
+    fact = f"The clusters are more than chance: {shown}."
     return Verdict("more_than_chance", fact, figures, grade=Grade.SURE)

@@ -386,8 +386,8 @@ def _verdict(worth: str, one_group: float, rates: Array | None, *, failed: bool)
     """
     if failed:
         fact = (
-            f"{worth} The split-half test corrects for that, but needs a table without missing "
-            "values."
+            f"{worth} The split-half test corrects for that, but could not run because values are "
+            "missing: leave out variables with missing values."
         )
         return Verdict("no_halves", fact, grade=Grade.DOUBTFUL)
     if rates is None:

@@ -35,7 +35,9 @@ from subspaces.subspace import principal_axes
 # even where clusters share one mean, since the means of n_k samples differ by some s / sqrt(n_k).
 ROUNDED = 1e-4
 # What to use in place of data that are not those of fit; the first for a model without preparation.
-USE_PREPARED = "Pass that table, or call recipe.markers(X) or diagnostics.markers(X, labels)"
+USE_PREPARED = (
+    "Pass that table. If a recipe prepared it, call markers on the recipe with the raw table"
+)
 USE_RAW = "Pass that table, unchanged and in the same order"
 USE_GAPS = "Leave the missing values empty, because filled values can look like markers"
 
@@ -167,8 +169,8 @@ def _check_means(
     if not np.isclose(before, now):
         raise ParameterError(
             "X",
-            f"{100 * now:.3g} % of <X> is missing, but the model was fitted to a table with "
-            f"{100 * before:.3g} % missing. {USE_GAPS if before > now else use}.",
+            f"{100 * now:.3g} % of the values in <X> are missing, but the model was fitted to a "
+            f"table with {100 * before:.3g} % missing. {USE_GAPS if before > now else use}.",
         )
     known = getattr(model, "cluster_means_", getattr(model, "centres_", None))
     if known is None or before > 0.0:

@@ -58,16 +58,20 @@ FEWER_MISSING = Advice(
 )
 SCALE = Advice("scale variables that have different units", "scale", True)
 TRY = Advice("try another number of clusters"), Advice("other dimensions")
-LOOK_AT_SAMPLES = (Advice("try another number of clusters, and plot the samples on their axes"),)
+LOOK = "look for gaps between the clusters in"
+LOOK_AT_SAMPLES = (
+    Advice(f"{LOOK} plots.overview(model, X)", command=f"{LOOK} report.html"),
+    Advice("try another number of clusters"),
+)
 # How far halves agree: the grade, its word, what they do, and what to try.
 STABILITY: dict[str, tuple[Grade, str, str, tuple[Advice, ...]]] = {
-    "solid": (Grade.SURE, "Solid", "give nearly the same clusters", ()),
-    "in_part": (Grade.DOUBTFUL, "Doubtful", "give partly the same clusters", TRY),
-    "noise_like": (Grade.NO, "Noise-like", "give different clusters", TRY),
+    "solid": (Grade.SURE, "Stable", "give nearly the same clusters", ()),
+    "in_part": (Grade.DOUBTFUL, "Doubtful", "agree on some of the clusters", TRY),
+    "noise_like": (Grade.NO, "Not stable", "give different clusters", TRY),
 }
 # What describes the samples as well as clusters on which halves agree.
 INSTEAD = {
-    "one_cloud": "a single cloud fits the samples about as well",
+    "one_cloud": "one group without clusters fits about as well",
     "one_subspace": "a single subspace fits the samples better than the clusters",
 }
 ONE_CLUSTER = Verdict(
@@ -357,8 +361,8 @@ def verdict_on_stability(
         grade, word = Grade.DOUBTFUL, "Doubtful"
     if advice and differ_in_units(matrix):
         advice = (*advice, SCALE)
-    numbers = "{agreement:.2f} over {splits:#split}"
-    fact = f"{word}: {HALVES} {agree} (mean agreement {numbers}, 1 is perfect)."
+    numbers = "mean agreement {agreement:.2f} over {splits:#split}"
+    fact = f"{word}: {HALVES} {agree} ({numbers}, 1 is perfect)."
     steadier = measured["k_means"] > measured["agreement"] + STEADIER
     if steadier and not _finds_means(estimator):
         code, advice = "k_means_agrees_better", _ways_by_means(estimator)

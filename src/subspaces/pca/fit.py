@@ -145,7 +145,7 @@ class PCAFit:
         """The same of a table without missing values; an error if it has some."""
         if self.observed is not None:
             fact = "<X> has missing values, but this function needs all values."
-            raise ParameterError("X", fact, Advice("fill them with impute first"))
+            raise ParameterError("X", fact, Advice("fill them first: PCA().fit(X).impute(X)"))
         return self.all_axes
 
     @cached_property

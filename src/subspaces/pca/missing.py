@@ -211,7 +211,7 @@ def warn_of_low_values(cells: Cells, image: Array) -> None:
             "missing_low",
             "Values seem to be missing because they are low, which biases the result.",
             Advice(
-                "check that it stays the same for variables with few missing values",
-                command="check that it stays the same with <drop_missing=0.2>",
+                "fit again with only variables that have few missing values, and compare",
+                command="fit again with <drop_missing=0.2>, and compare",
             ),
         )

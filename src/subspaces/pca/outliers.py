@@ -683,8 +683,13 @@ def _verdict(
         fact = "{count:,} of {samples:,} samples do not fit this PCA, among them {clearest}."
         advice = (Advice("try more components"), Advice("look for groups of samples"))
         return Verdict("too_many", fact, figures, advice, grade=Grade.NO)
-    words = {"off": "{named_off} far from the axes", "far": "{named_far} far out along the axes"}
-    who = ", ".join(each for kind, each in words.items() if figures[kind])
+    do = "does" if len(figures["off"]) == 1 else "do"
+    are = "is" if len(figures["far"]) == 1 else "are"
+    words = {
+        "off": f"{{named_off}} {do} not follow the components",
+        "far": f"{{named_far}} {are} extreme along the components",
+    }
+    who = ", and ".join(each for kind, each in words.items() if figures[kind])
     fact = (
         f"{{count:,}} of {{samples:,}} samples {'does' if count == 1 else 'do'} not fit this "
         f"PCA: {who}. If there were no outliers, the chance of a false alarm would be {{level:%}}."

@@ -370,11 +370,12 @@ def _checked(
     limit = min(n - 1 - as_flag(center, "center"), p)
     if weights is not None and limit < 1:
         fact = (
-            "<sample_weight> is positive for only {n:#sample}, but at least 3 samples need a "
+            "<sample_weight> is positive for only {n:#sample}, but at least {least} need a "
             "positive weight."
         )
-        raise ParameterError("sample_weight", fact, Advice("give more samples a weight"), n=n)
-    why = f" for {n} samples x {p} variables with one sample left out and center={bool(center)}"
+        more = Advice("give more samples a weight")
+        raise ParameterError("sample_weight", fact, more, n=n, least=2 + bool(center))
+    why = f" for {n} samples and {p} variables"
     n_components = as_count(n_components, "n_components", low=0, high=limit, why=why)
     if not center:
         _warn_of_mean(matrix)

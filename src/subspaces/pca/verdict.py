@@ -40,7 +40,7 @@ class AxisKind(StrEnum):
     COMPONENT = "component"
     FAINT = "too weak to matter"
     BELOW = "weaker than noise"
-    LOUD = "a variable with a large scale"
+    LOUD = "one variable"
     POSSIBLE = "perhaps"
     ONE_SAMPLE = "due to one sample"
     NOISE = "noise"
@@ -238,8 +238,7 @@ def _count_of(found: Components) -> tuple[str, str]:
         return "no_number", NO_NUMBER
     if found.noise == "correlated":
         return "guess", (
-            "{count:#component is|components are} a guess: the next one is much weaker, but what "
-            "is left is more than noise."
+            "We guess {count:#component}: the next one is much weaker, but still more than noise."
         )
     if found.count < (found.high or 0):
         if not found.count:

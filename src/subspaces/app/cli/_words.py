@@ -57,7 +57,7 @@ PLAIN = {
     "n_projected": ("{}", "dimension to project to"),
     "n_candidates": ("{} candidate subspaces", "the number of candidate subspaces"),
     "n_base_components": ("dimension {}", "the dimension in each run"),
-    "n_nulls": ("{} tables of noise", "number of tables of noise"),
+    "n_nulls": ("{} random tables", "the number of random tables"),
     "n_runs": ("{} runs", "number of runs"),
     "n_init": ("{} starts", "number of starts"),
     "max_iter": ("{}", "number of iterations"),
