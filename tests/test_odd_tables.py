@@ -214,7 +214,7 @@ def test_commas_that_other_cells_explain_are_read_with_a_word(file, text, data, 
         ('x,y\n1,"0,25"\n3,"1,065,234"\n', "'0,25' has a decimal comma, and '1,065,234' in the "
          "same table has commas between thousands. Write all"),
         ('x,y\n1,"1,06,5"\n2,3\n', "'1,06,5' is not a number"),
-        ("x,y\n1,n.d.\n2,n.d.\n3,4\n", "'n.d.' is not a number (and in 1 more cells of this"),
+        ("x,y\n1,n.d.\n2,n.d.\n3,4\n", "'n.d.' is not a number. 1 more cell has it. Correct"),
         ("x,y\n1,12%\n2,3\n", "'12%' is not a number. Correct the cell, add missing=['12%'] if"),
     ],
 )  # fmt: skip
@@ -424,8 +424,8 @@ def test_all_cells_that_are_no_numbers_are_told_at_once(refused):
     )
     assert "or labels='diagnosis' if that one has the known classes. Also line 3, column 3" in said
     assert (
-        "Also line 3, column 3 ('TP53'): '21.3o' is not a number (did you mean 21.30?), nor is "
-        "'<LOD' at line 3, column 4 ('KIT') and in 1 more cell. Correct the cells, "
+        "Also line 3, column 3 ('TP53'): '21.3o' (did you mean 21.30?), '<LOD' at line 3, "
+        "column 4 ('KIT') and 1 more cell are not numbers. Correct the cells, "
         "add missing=['<LOD'] if it marks a missing value, or add ignore=['TP53', 'KIT'] to "
         "leave the columns out. Also line 4, column 5 ('MYC'): '0,5' has a decimal comma"
     ) in said
@@ -449,7 +449,10 @@ def test_many_bad_cells_are_counted(refused):
     said = refused("x,y,z\n" + rows + "12,1,2\n")
     assert said.count("'bad") == 5
     assert "missing" not in said  # so many texts are no marks
-    assert "'bad4' at line 6, column 2 ('y'), and 7 other cells. Correct the cells" in said
+    assert (
+        "'bad4' at line 6, column 2 ('y') and 7 more cells are not numbers. Correct the cells"
+        in said
+    )
     assert said.endswith("or add ignore=['y'] to leave the column out.")
 
 

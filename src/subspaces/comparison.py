@@ -329,7 +329,7 @@ def _check_gaps(matrix: Array, X: Data, chosen: Mapping[str, Clusterer]) -> None
     row, column = holes[0].tolist()
     raise ParameterError(
         "X",
-        "{methods} cannot handle missing values, and the table has {holes} (the first at {place}).",
+        "{methods} cannot handle missing values, but the table has {holes}, the first at {place}.",
         Advice(f"choose methods that can, such as {', '.join(taking)}", "methods"),
         FILL,
         methods=refusing,

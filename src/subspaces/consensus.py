@@ -171,7 +171,7 @@ def _together(matrix: Array, k: int, seed: Seed) -> Array:
         doubt(
             NotConvergedWarning,
             "overlap",
-            "{unfinished} of {used} mixtures did not converge, because clusters overlap.",
+            "{unfinished} of {used} mixtures did not converge, so clusters may overlap.",
             FEWER_CLUSTERS,
             unfinished=unfinished,
             used=used,

@@ -175,7 +175,7 @@ def test_annotation_of_genes(run, fails, tmp_path):
     assert run("compare", path, "--clusters", 2, "--methods", "KMeans", *more).code == 0
     predicted = run("predict", tmp_path / "r" / "model.npz", path, "--samples", "columns")
     assert predicted.code == 0, predicted.err
-    note = "Note: 2 columns that the model does not know are skipped (gene_name, bio type)"
+    note = "Note: Skipped 2 columns that the model does not use: gene_name, bio type"
     assert note in predicted.err
     with (tmp_path / "r" / "labels.csv").open() as file:
         fitted = [row["cluster"] for row in csv.DictReader(file)]
@@ -190,7 +190,7 @@ def test_predict_leaves_out_text_as_it_does_numbers(run, union_file, tmp_path):
     (tmp_path / "new.csv").write_text("\n".join(lines))
     ended = run("predict", tmp_path / "r" / "model.npz", tmp_path / "new.csv")
     assert ended.code == 0, ended.err
-    note = "Note: 3 columns that the model does not know are skipped (type, ward, age)"
+    note = "Note: Skipped 3 columns that the model does not use: type, ward, age"
     assert note in ended.err
     plain = run("predict", tmp_path / "r" / "model.npz", union_file, "--labels", "type")
     rows = [line.rsplit(",", 2)[0] for line in plain.out.splitlines()]

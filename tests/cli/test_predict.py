@@ -40,12 +40,12 @@ def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
     straight = run("predict", model, union_file, "--labels", "type")
     ended = run("predict", model, turned, "--labels", "type")
     assert clusters_of(ended.out) == clusters_of(straight.out)
-    assert "columns that the model does not know are skipped (name, extra)" in ended.err
+    assert "columns that the model does not use: name, extra" in ended.err
     lines = [line.split(",") for line in text.replace("name,9", "name,extra").splitlines()]
     turned.write_text("\n".join(",".join([line[-2], *line[:-2], line[-1]]) for line in lines))
     ended = run("predict", model, turned, "--labels", "type")
     assert ended.out == straight.out
-    assert "Note: 1 column that the model does not know is skipped (extra)" in ended.err
+    assert "Note: Skipped 1 column that the model does not use: extra" in ended.err
 
 
 def test_an_option_of_other_commands_is_told_with_them(fails, model, union_file):
@@ -152,7 +152,7 @@ def test_members_are_as_far_as_members(run, model, union_file):
     labels, ratios = load(model).labels_, ratios_of(ended.out)
     for k in (0, 1):
         assert np.median(ratios[labels == k]) == pytest.approx(1.0, abs=1e-3)
-    assert "farther from their cluster" not in ended.err
+    assert "times as far from their cluster" not in ended.err
 
 
 def test_a_table_in_other_units_is_not_placed_in_silence(run, model, union_file, tmp_path):
@@ -163,4 +163,4 @@ def test_a_table_in_other_units_is_not_placed_in_silence(run, model, union_file,
     usual = ratios_of(run("predict", model, union_file, "--labels", "type").out)
     ended = run("predict", model, tmp_path / "hundredfold.csv", "--labels", "type")
     np.testing.assert_allclose(ratios_of(ended.out), 100 * usual, rtol=0.01, atol=0.1)
-    assert "farther from their cluster" in ended.err
+    assert "times as far from their cluster" in ended.err

@@ -98,5 +98,5 @@ def test_a_pipe_is_not_replaced(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"folder does not exist: '.*none'$"):
+    with pytest.raises(FileNotFoundError, match=r"The folder does not exist: '.*none'$"):
         write(tmp_path / "none" / "file", "new")

@@ -227,7 +227,7 @@ def pca_components(
         "max_components": max_components,
         "random_state": random_state,
     }
-    table = _named(_dense(matrix, name, "a PCA", advice), adata, genes, use_rep)
+    table = _named(_dense(matrix, name, advice), adata, genes, use_rep)
     with collect_warnings() as raised:
         found = components_of(table, **options)
     for warning in raised:
@@ -352,17 +352,17 @@ def _readable(matrix: Array | Sparse, name: str, model: PSC) -> Any:
     if matrix.shape[0] > FEW_ROWS and get_tags(model).input_tags.sparse:
         return matrix
     advice = "Keep only the highly variable genes, or set use_rep='X_pca'"
-    return _dense(matrix, name, "PSC", advice)
+    return _dense(matrix, name, advice)
 
 
-def _dense(matrix: Any, name: str, who: str, advice: str) -> Array:
+def _dense(matrix: Any, name: str, advice: str) -> Array:
     """Return the matrix as a dense one; raise MemoryError if a sparse one is too large for that."""
     if not sparse.issparse(matrix):
         return np.asarray(matrix)
     n_bytes = 8 * matrix.shape[0] * matrix.shape[1]
     if n_bytes > MOST_DENSE_BYTES:
         raise MemoryError(
-            f"{who} needs a dense table, but {name} would then take {n_bytes / 2**30:.1f} GiB. "
+            f"{name} is sparse, and as a dense table it would take {n_bytes / 2**30:.1f} GiB. "
             f"{advice}."
         )
     return matrix.toarray()
@@ -452,7 +452,7 @@ def _recipe_input(
         table = sparse.csr_matrix(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
         return table, ExpressionScaler(kind="cells", n_axes=1), None
     whole = ExpressionScaler(kind="cells", n_genes=None)
-    dense = _dense(matrix, name, "batch_key", "Keep fewer genes, or leave out batch_key")
+    dense = _dense(matrix, name, "Keep fewer genes, or leave out batch_key")
     centred = _centred(whole.fit_transform(dense), batches)
     scaler = ExpressionScaler(kind="log", centre_samples=False, n_axes=1)
     return centred, scaler, whole.verdict_

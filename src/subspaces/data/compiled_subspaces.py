@@ -40,12 +40,8 @@ class CompiledSubspaces(ABC):
         ]
 
     def fit(self, labels: Labels) -> None:
-        """Fit the clusters whose members are not those of the last fit.
-
-        ValueError for rows in no cluster: the compiled code has no place for them.
-        """
-        if labels.min(initial=0) < 0:
-            raise ValueError("compiled subspaces need a cluster for every row")
+        """Fit the clusters whose members are not those of the last fit."""
+        assert labels.min(initial=0) >= 0  # the compiled code has no place for rows in no cluster
         self.kernel.fit(labels)
 
     @abstractmethod

@@ -20,7 +20,7 @@ def written_whole(target: Path) -> Iterator[Path]:
     if target.exists() and not (target.is_file() or target.is_dir()):
         raise ValueError(f"{target} is a device or a pipe, not a file. Choose another name.")
     if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(target.parent))
+        raise FileNotFoundError(errno.ENOENT, "The folder does not exist", str(target.parent))
     part = target.with_name(f".{token_hex(8)}.part")
     try:
         yield part

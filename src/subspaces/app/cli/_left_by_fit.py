@@ -42,11 +42,8 @@ def left_by_fit(path: Path, model: SubspaceClusterer) -> Left:
     folder = path.parent
     summary = _summary(folder / "summary.json", model)
     if summary is None:
-        why = (
-            f"{folder} has no summary.json for this model, so the page leaves out known "
-            "classes, markers, stability and missing values"
-        )
-        return Left({}, (why,))
+        lost = "known classes, markers, stability or missing values"
+        return Left({}, (_lost(folder, "summary.json for this model", lost),))
     rows = _of_same_clusters(_table(folder / "labels.csv"), model)
     options = {
         "title": Path(summary["data"]).name,
@@ -65,11 +62,18 @@ def left_by_fit(path: Path, model: SubspaceClusterer) -> Left:
 def _lacking(folder: Path, summary: Any, options: Any, rows: dict[str, list[str]] | None) -> Any:
     """Yield a sentence on each file that is missing, or of another fit."""
     if rows is None and "adjusted_rand" in summary:
-        yield f"{folder} has no labels.csv for this model, so the page leaves out the known classes"
+        yield _lost(folder, "labels.csv for this model", "known classes")
     if "markers" in summary and options["markers"] is None:
-        yield f"{folder} has no markers.csv, so the page leaves out the markers"
+        yield _lost(folder, "markers.csv", "markers")
     if summary["missing"] and options["missing"] is None:
-        yield f"{folder} has no list of missing values, so the page leaves them out"
+        yield _lost(folder, "labels.csv or variables.csv for this model", "missing values")
+
+
+def _lost(folder: Path, file: str, what: str) -> str:
+    return (
+        f"{folder} has no {file}, so the page does not show {what}. Run subspaces fit again to "
+        "get them."
+    )
 
 
 def _summary(path: Path, model: SubspaceClusterer) -> dict[str, Any] | None:

@@ -62,7 +62,7 @@ SCORES: "tuple[ClustersCriterion, ...]" = (
 )  # fmt: skip
 PRESETS = ("expression", "cells")
 # Where the pages are: as pyproject.toml has it.
-DOCUMENTATION = "https://subspaces.readthedocs.io"
+DOCUMENTATION = "subspaces.readthedocs.io"
 KINDS: "tuple[ExpressionKind, ...]" = ("intensities", "log", "ratios", "shares", "counts")
 
 
@@ -306,8 +306,8 @@ class Values:
         bool | None,
         flag(
             "--scale/--no-scale",
-            "Scale each variable to mean 0 and standard deviation 1. By default, fit, select "
-            "and compare do this if the units differ.",
+            "Scale each variable to mean 0 and standard deviation 1. By default this is done if "
+            "the units differ.",
         ),
     ] = None
 
@@ -503,7 +503,7 @@ def one_or_auto(text: str | None, option: str) -> "int | Auto | None":
         return int(text)
     except ValueError:
         raise ValueError(
-            f"{option} {text!r} is not a number. Give a number such as 3, or auto."
+            f"{option} {text!r} is not a whole number. Give one such as 3, or auto."
         ) from None
 
 
@@ -521,7 +521,7 @@ def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(
-            f"{option} {text!r} is not a number. Give one number for all clusters (2), one for "
+            f"{option} {text!r} is not a whole number. Give one for all clusters (2), one for "
             "each (1,2,2), or auto."
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers

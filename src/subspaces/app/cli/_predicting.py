@@ -57,8 +57,9 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
         far = int(np.count_nonzero(ratios > FAR))
         if far > MANY * len(ratios):
             warn(
-                f"{far} of {len(ratios)} samples are more than {FAR:g} times farther from "
-                "their cluster than its members. Check that both tables use the same units"
+                f"{far} of {len(ratios)} new samples lie over {FAR:g} times as far from their "
+                "cluster as the samples of the fit. Check that this table has the units of the "
+                "fitted one"
             )
     return columns
 
@@ -79,5 +80,5 @@ def marks(model: SubspaceClusterer) -> list[str]:
 
 def _warn_of_left_out(names: tuple[str, ...]) -> None:
     shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-    columns, are = ("1 column", "is") if len(names) == 1 else (f"{len(names)} columns", "are")
-    warn(f"{columns} that the model does not know {are} skipped ({shown})")
+    columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
+    warn(f"Skipped {columns} that the model does not use: {shown}")

@@ -218,7 +218,7 @@ def write_imputed(
     """
     kept = match_variables(table, preparation.variable_names)
     if not np.isnan(kept.data).any():
-        warn("The table has no missing values, so imputed.csv is a copy of it")
+        warn("No value is missing in the variables used, so imputed.csv equals the table")
     values = filled_in_raw_units(kept.data, filled, preparation)
     named: dict[str, Any] = {"name" if labels == "sample" else "sample": kept.sample_names}
     if kept.classes is not None:

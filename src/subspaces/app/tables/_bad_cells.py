@@ -8,7 +8,7 @@ import numpy as np
 from subspaces._types import Array, Mask
 from subspaces.app.tables._commas import Notation, is_missing, is_number
 from subspaces.app.tables._sheet import CLASSES, Sheet, Wanted
-from subspaces.messages import listed, literal
+from subspaces.messages import in_a_row, listed, literal
 
 # Different texts in place of numbers that a message names, columns with such cells, rows of text.
 LISTED = 5
@@ -119,20 +119,16 @@ def _strays(sheet: Sheet, mask: Mask) -> str:
         places.setdefault(sheet.cells[i, j], []).append(sheet.place(i, j))
     names = sheet.variables.names[mask.any(axis=0)].tolist()
     (first, found), *others = places.items()
-    more = f" (and in {len(found) - 1} more cells{' of this column' * (len(names) == 1)})"
-    said = f"{found[0]}: {first!r} is not a number{more * (len(found) > 1)}{_asked(first)}"
-    listed = [
-        f"{text!r} at {found[0]}{_more(' and in', len(found) - 1, ' more')}{_asked(text)}"
-        for text, found in others[: LISTED - 1]
-    ]
-    if listed:
-        said += f", nor {'is' if len(others) == 1 else 'are'} {', '.join(listed)}"
-    said += _more(", and", sum(len(found) for _, found in others[LISTED - 1 :]), " other")
+    shown = [f"{first!r}{_asked(first)}"]
+    shown += [f"{text!r} at {at[0]}{_asked(text)}" for text, at in others[: LISTED - 1]]
+    rest = int(mask.sum()) - len(shown)
+    more = f"{rest} more cell{'s' * (rest > 1)}"
+    if others:
+        said = f"{found[0]}: {in_a_row([*shown, more] if rest else shown)} are not numbers"
+    else:
+        said = f"{found[0]}: {first!r} is not a number{_asked(first)}"
+        said += f". {more} {'have' if rest > 1 else 'has'} it" * bool(rest)
     return f"{literal(said)}. {_stray_remedy(int(mask.sum()), list(places), names)}"
-
-
-def _more(before: str, count: int, which: str) -> str:
-    return f"{before} {count}{which} cell{'s' * (count > 1)}" if count else ""
 
 
 def _stray_remedy(count: int, texts: list[str], columns: list[str]) -> str:

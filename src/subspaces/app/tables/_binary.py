@@ -81,8 +81,8 @@ def from_arrays(
         if arrays[name].shape != (count,):
             raise refused(
                 "path",
-                f"{path}: {name!r} has shape {arrays[name].shape}, but 'X' needs ({count},). "
-                "Save one name for each.",
+                f"{path}: {name!r} has shape {arrays[name].shape}, but for 'X' it must be "
+                f"({count},). Save one entry for each.",
             )
         return as_texts(arrays[name])
 
