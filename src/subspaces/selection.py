@@ -148,12 +148,12 @@ def select_n_clusters(
 ) -> Selection:
     """Choose the number of clusters.
 
-    To compare clusters with no clusters, one subspace with heavy tails (Student's t) describes all
-    samples. It may have as many dimensions as all clusters together, so correlated variables and
-    unequal scales do not look like clusters. Heavy tails and skewness still can, above all with
-    ``affine=True`` or n_components="auto". A warning then tells you ("How many clusters,
-    dimensions, variables?", https://subspaces.readthedocs.io). If the largest candidate wins and
-    the samples allow more clusters, there is a warning.
+    One cluster is one subspace with heavy tails (Student's t). It may have as many dimensions as
+    all clusters together, so correlated variables and unequal scales do not look like clusters.
+    Heavy tails and skewness still can, above all with ``affine=True`` or n_components="auto". There
+    is then a warning ("How many clusters, dimensions, variables?",
+    https://subspaces.readthedocs.io). There is also one if the largest candidate wins and the
+    samples allow more clusters.
 
     Parameters
     ----------
@@ -175,15 +175,15 @@ def select_n_clusters(
         - "likelihood": leave-one-out likelihood.
         - "free": leave-one-out likelihood with the given or with learned dimensions, whichever is
           likelier. The returned model has the given dimension.
-        - "stability": which clusters do random halves of the samples find? Only for recipes. There
-          are ten splits, or fewer for more than 30 million values. Each half chooses its genes,
-          axes and clusters. The largest number wins whose clusters are all found by both halves (in
-          0.8 of their pairs, Tibshirani & Walther 2005). If there is none, it is the smallest of
-          the most stable ones.
+        - "stability": how well random halves of the samples agree. Only for recipes. There are ten
+          splits, or fewer for more than 30 million values. Each half chooses its genes, axes and
+          clusters. The largest number wins for which both halves find every cluster (0.8 of its
+          pairs, Tibshirani & Walther 2005). If there is none, the smallest of the most stable
+          numbers wins.
         - "press": PRESS of the paper, averaged over the means of the clusters.
         - "press_points": PRESS averaged over the samples.
-        - "press_sum": the sum of the clusters' means, as the text of the paper says. It grows with
-          the number of clusters and fails.
+        - "press_sum": sum of the clusters' mean errors, as the text of the paper says. It grows
+          with the number of clusters and fails.
         - "sod": second-order difference of the log residual. It cannot choose the first or last
           candidate.
     margins : {"data", "normal"}, default "data"

@@ -149,8 +149,9 @@ def pca_components(
     An axis is a component if its eigenvalue is larger than that of noise alone in 99 of 100 tables.
     If samples or variables have unequal noise, each is divided by its own noise first. Heavy tails
     and correlated variables are recognised. If tails are heavy, 95 of 100 tables are enough, but
-    without the most influential sample of the axis. Variables may be parts of a whole that sum to a
-    constant. If samples depend on their neighbours, as in a time series, there is a warning.
+    the axis must pass without its most influential sample. Variables may be parts of a whole that
+    sum to a constant. If samples depend on their neighbours, as in a time series, there is a
+    warning.
 
     Parameters
     ----------
