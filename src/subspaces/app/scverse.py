@@ -90,7 +90,7 @@ def psc(
     Returns
     -------
     AnnData or None
-        The copy, or None. With ``key_added="psc"``, the results are:
+        The copy, or None. These are the results for ``key_added="psc"``:
 
         - ``obs["psc"]``: cluster of each cell, a categorical of "0", "1", ...
         - ``obs["psc_probability"]``: probability of this cluster.
@@ -104,7 +104,7 @@ def psc(
           clusters. Only from the recipe. NaN for genes that were not kept.
         - ``uns["psc"]``: ``params``, ``objective``, ``press``, ``criterion``, ``stop_reason``, and
           ``sizes`` and ``n_components`` of the clusters. ``column_cluster`` is the cluster of each
-          column of coordinates and loadings. The recipe adds ``preparation`` instead, what it did
+          column of coordinates and loadings. The recipe stores ``preparation`` instead, what it did
           to the values. For mean profiles with ``n_clusters="auto"``, ``verdict`` tells you how
           sure the number is.
 

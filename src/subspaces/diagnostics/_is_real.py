@@ -90,8 +90,12 @@ class IsReal(WithVerdict):
     null_gains : ndarray of shape (drawn,)
         Gain in each of the drawn tables.
     conclusion : Verdict
-        The verdict as a value. Its ``grade`` is SURE if the clusters are more than chance,
-        DOUBTFUL, NO if they are not, and UNKNOWN for one cluster.
+        The verdict as a value. Its ``grade`` is:
+
+        - SURE: the clusters are more than chance.
+        - DOUBTFUL: they may be.
+        - NO: they are not.
+        - UNKNOWN: there is one cluster.
     """
 
     p_value: float
@@ -182,8 +186,8 @@ def is_real(
     Parameters
     ----------
     model : fitted PSC or KSubspaces, or Pipeline that ends in one
-        The model, which is not changed. The test uses its numbers of clusters, dimensions and
-        variables, and fits it again. It ignores weights.
+        The model, which is not changed. The test fits it again, with its numbers of clusters,
+        dimensions and variables, and ignores weights.
     X : array-like or sparse matrix of shape (n, p), or array of Dask or of a GPU
         The data of `fit`. If there are more than 1,000 samples, 1,000 are drawn at random. Outliers
         and samples with missing values are left out. If more than half have missing values, this
@@ -206,8 +210,8 @@ def is_real(
     early_stop : int or None, default 10
         Stop once this many tables gain as much as X. None draws all tables.
     random_state : int, RandomState or None
-        Seed. The number of threads, from ``n_jobs`` of the model, does not change the result. If
-        that is None, all cores are used.
+        Seed. The result does not depend on the number of threads. If ``n_jobs`` of the model is
+        None, all cores are used.
 
     Returns
     -------

@@ -91,8 +91,11 @@ class Markers(WithVerdict):
         P-value of the hypothesis that all samples are one group, Gaussian or as skewed as they are.
         NaN without a split. No ``p_split`` or ``fdr_split`` is smaller.
     conclusion : Verdict
-        The verdict as a value. Its ``grade`` is SURE if a split finds markers and more than one
-        group, NO if one group gives clusters that are as far apart, and DOUBTFUL without a split.
+        The verdict as a value. Its ``grade`` is:
+
+        - SURE: there was a split, and the samples are more than one group.
+        - NO: one group would give clusters that are as far apart.
+        - DOUBTFUL: there was no split, or it was not possible.
     notes : tuple of str
         What was done to the table before the tests: samples scaled, missing values left out.
     """

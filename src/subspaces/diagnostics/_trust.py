@@ -104,8 +104,12 @@ class Stability(WithVerdict):
     k_means : float
         ``stability`` of K-means with as many clusters, on the same halves.
     conclusion : Verdict
-        The verdict as a value. Its ``grade`` is SURE for solid clusters, DOUBTFUL, NO if the
-        clusters look like noise, and UNKNOWN for one cluster.
+        The verdict as a value. Its ``grade`` is:
+
+        - SURE: the clusters are stable.
+        - DOUBTFUL: halves agree in part, or could agree without clusters.
+        - NO: the clusters are not stable.
+        - UNKNOWN: there is one cluster.
     """
 
     stability: float
@@ -126,9 +130,12 @@ class MeansOrDirections(WithVerdict):
     by_chance : float
         The share that chance would give. NaN for one cluster, and for clusters that are means.
     conclusion : Verdict
-        The verdict as a value. Its ``grade`` is SURE if K-means finds mostly the same clusters,
-        DOUBTFUL if it finds part of them, NO if it agrees as by chance, and UNKNOWN for one
-        cluster.
+        The verdict as a value. Its ``grade`` is:
+
+        - SURE: K-means finds mostly the same clusters.
+        - DOUBTFUL: K-means finds part of them.
+        - NO: K-means agrees as by chance.
+        - UNKNOWN: there is one cluster.
     """
 
     agreement: float
@@ -170,8 +177,8 @@ def stability(
     n_resamples : int, default 10
         Number of splits.
     budget_s : float, optional
-        Stop after this many seconds, but not before three splits. With a seed, all machines make
-        the same splits in the same order, but slow ones make fewer.
+        Stop after this many seconds, but not before three splits. Slow machines make fewer splits.
+        If you set a seed, these are the first splits of fast machines.
     random_state : int, RandomState or None
         Seed.
 

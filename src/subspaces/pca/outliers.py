@@ -167,7 +167,7 @@ class PCAOutliers(WithVerdict):
         return [self.variable_names[j] for j in order if parts[j] >= 0.5 * parts[order[0]]]
 
     def row_of(self, sample: int | str) -> int:
-        """Return the row of a sample, from its name or its row."""
+        """Return the row number of a sample, from its name or its row number."""
         names = range(len(self.t2)) if self.sample_names is None else self.sample_names.tolist()
         if sample in names:
             return list(names).index(sample)
@@ -346,8 +346,8 @@ def pca_outliers(
         Probability that a table without outliers has a sample beyond the limits.
     robust : bool, default False
         Whether to fit the axes without the outliers. Otherwise many similar outliers can hide each
-        other, and there is a warning. With fewer than 25 samples, robust axes find outliers in up
-        to a fifth of tables that have none.
+        other, and there is a warning. If there are fewer than 25 samples, robust axes find outliers
+        in up to a fifth of tables that have none.
 
     Returns
     -------
