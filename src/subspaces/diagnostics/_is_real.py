@@ -189,9 +189,9 @@ def is_real(
         The model, which is not changed. The test fits it again, with its numbers of clusters,
         dimensions and variables, and ignores weights.
     X : array-like or sparse matrix of shape (n, p), or array of Dask or of a GPU
-        The data of `fit`. If there are more than 1,000 samples, 1,000 are drawn at random. Outliers
-        and samples with missing values are left out. If more than half have missing values, this
-        raises a ValueError.
+        The data of ``fit``. If there are more than 1,000 samples, 1,000 are drawn at random.
+        Outliers and samples with missing values are left out. If more than half have missing
+        values, this raises a ValueError.
     against : int, default 1
         Number of clusters to test against. It must be smaller than the model's own. K - 1 asks
         whether the last cluster is more than chance. Clusters with scores that are not Gaussian are

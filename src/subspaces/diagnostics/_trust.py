@@ -439,7 +439,7 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     model : fitted clusterer, or Pipeline that ends in one
         A model with ``labels_``, for example a `recipes.Recipe`.
     X : array-like of shape (n, p)
-        The data of `fit`. Pass raw samples to a model that prepares them.
+        The data of ``fit``. Pass raw samples to a model that prepares them.
 
     Returns
     -------
