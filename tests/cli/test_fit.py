@@ -881,7 +881,7 @@ def test_a_sample_without_a_class_is_left_out_of_the_comparison(run, union_file,
     ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--out", out)
     assert ended.code == 0
     assert "'sample 2'" in ended.err
-    assert "Known classes: 100 % in the right cluster, adjusted Rand 1.000" in ended.out
+    assert "Known classes: 100 % in the right cluster, adjusted Rand index 1.000" in ended.out
     summary = json.loads((out / "summary.json").read_text())
     counts = [cluster["classes"] for cluster in summary["clusters"]]
     assert sorted(counts, key=str) == [{"high": 20}, {"low": 19}]

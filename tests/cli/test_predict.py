@@ -24,7 +24,7 @@ def clusters_of(text):
 def test_the_samples_of_fit_get_their_clusters(run, model, union_file):
     ended = run("predict", model, union_file, "--labels", "type")
     assert clusters_of(ended.out) == load(model).labels_.tolist()
-    assert "Known classes: 100 % in the right cluster, adjusted Rand 1.000" in ended.err
+    assert "Known classes: 100 % in the right cluster, adjusted Rand index 1.000" in ended.err
 
 
 def test_a_folder_stands_for_its_model(run, fails, model, union_file, tmp_path):

@@ -82,7 +82,7 @@ def matched_classes(agreement: Mapping[str, Any]) -> str:
     """Return a sentence with the matched accuracy and the adjusted Rand index."""
     return (
         f"Known classes: {percent(agreement['in_right_cluster'])} in the right cluster, "
-        f"adjusted Rand {agreement['adjusted_rand']:.3f}"
+        f"adjusted Rand index {agreement['adjusted_rand']:.3f}"
     )
 
 
