@@ -234,7 +234,7 @@ def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> A
     if not places:
         raise ParameterError(
             "X",
-            "One half of the variables has none that the clustering used. Pass more variables.",
+            "One half of the variables was not used in the clustering. Pass more variables.",
         )
     rows = tested.clustered[:, places]
     if preparation.centre is not None:

@@ -480,7 +480,7 @@ class SubspaceClusterer(
                 doubt(
                     ChoiceWarning,
                     "not_saved",
-                    "<{name}> cannot be written to a file, so its default was saved instead.",
+                    f"<{name}> cannot be written to a file, so its default was saved instead.",
                     name=name,
                     default=parameters[name],
                 )

@@ -131,7 +131,7 @@ def probabilities(
     if found is None:
         kind = type(model).__name__
         raise ParameterError(
-            "model", f"This {kind} has no probabilities. Fit PSC to fewer samples."
+            "model", f"This {kind} has no probabilities. Pass a PSC fitted to a table in memory."
         )
     names = names_of_samples(model, names, len(found))
     kept = np.flatnonzero(model.labels_ >= 0)

@@ -62,12 +62,12 @@ def pair(ax: Sequence[Axes] | None, function: str) -> tuple[Any, Any] | None:
     """Return ``ax`` as two Axes, or None; raise TypeError or ValueError if it is no pair."""
     if ax is None:
         return None
-    message = f"{function} draws two panels. Pass ax=(first, second)"
+    message = f"{function} draws two panels. Pass ax=(first, second)."
     if not isinstance(ax, Iterable):
         raise TypeError(message)
     both = tuple(ax)
     if len(both) != 2:
-        raise ValueError(f"{message}, not {len(both)} Axes")
+        raise ValueError(message)
     return both
 
 

@@ -63,7 +63,7 @@ def _check_takes_weights(X: Array | SurveyedBlocks, settings: Settings) -> None:
         if is_dask(array):
             reason = "Dask arrays"
         elif is_foreign(array):
-            reason = "many rows on a device"
+            reason = "a large table on a GPU"
     elif has_holes(X):
         reason = "missing values"
     if reason:
