@@ -193,8 +193,7 @@ class PSC(WeightedClusterer):
         fitted without the sample. It is exact up to 10,000 samples, and a first-order approximation
         for more.
     noise_variance_ : float
-        Variance per direction outside the subspaces, pooled over the clusters. X spans p
-        directions, or fewer if there are few samples.
+        Variance per direction outside the subspaces, pooled over the clusters.
     score_variance_ : float
         Noise variance that "distance" compares the axes with. It is ``noise_variance_``, but at
         most twice the variance that the median residual implies. Only ``criterion_`` "distance" has
@@ -217,8 +216,8 @@ class PSC(WeightedClusterer):
         - "overshot": the iterations ended in worse clusters than they had found. The best ones are
           kept.
         - "cycle": the iterations returned to earlier clusters. The best ones are kept.
-        - "restless": at most 1 % of at least 1,000 samples still moved in each of the last five
-          iterations, and the objective hardly fell. The best clusters are kept.
+        - "restless": in each of the last five iterations at most 1 % of the samples moved, and the
+          objective hardly fell. The best clusters are kept. Only for 1,000 samples or more.
         - "max_iter": ``max_iter`` iterations were not enough.
         - "infeasible": a cluster got too few samples.
         - "local minimum": no single move lowers the objective (``refine="descent"``).

@@ -69,7 +69,7 @@ def candidates(model: Any, *, ax: Axes | None = None) -> Any:
     Parameters
     ----------
     model : fitted PSC
-        A model whose number of clusters, dimensions or centre were "auto". It can be a Pipeline.
+        A model with "auto" for its number of clusters, dimensions or centre. It can be a Pipeline.
     ax : matplotlib Axes, optional
         Where to draw. By default a new figure.
 
