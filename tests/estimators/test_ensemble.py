@@ -108,14 +108,6 @@ def test_affine_flats_off_the_origin():
         assert subspace_angles(flat, true).max() < 0.05
 
 
-def test_rotation_scale_and_translation():
-    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)))[0]
-    for affine, moved in [(False, 7.0 * X @ rotation), (True, 7.0 * X @ rotation + 3.0)]:
-        settings = {"n_components": 1, "affine": affine, "n_runs": 10, "random_state": 0}
-        labels = EnsembleKSubspaces(2, **settings).fit(X).labels_
-        assert_array_equal(EnsembleKSubspaces(2, **settings).fit(moved).labels_, labels)
-
-
 def test_the_number_of_jobs_does_not_matter():
     models = [
         EnsembleKSubspaces(2, n_components=2, n_runs=6, n_jobs=n_jobs, random_state=3).fit(X)
@@ -156,12 +148,6 @@ def test_base_dimensions_are_repeated_and_leave_room():
     assert given._base_problem(Problem(rows, (1, 1), "residual", False)).dimensions == (2, 1)
 
 
-def test_one_cluster_is_pca():
-    model = EnsembleKSubspaces(1, n_components=2, n_runs=3).fit(X)
-    assert not model.labels_.any()
-    assert_allclose(subspace_angles(model.subspaces_[0], fit_subspace(X, 2)), 0.0, atol=1e-7)
-
-
 def test_zero_rows_duplicates_and_constant_columns():
     awkward = X.copy()
     awkward[:4] = 0.0
@@ -178,15 +164,6 @@ def test_missing_clusters_are_said(monkeypatch):
     with warns("filled_up", kind=ConvergenceWarning):
         model = EnsembleKSubspaces(3, n_runs=2, random_state=0).fit(X)
     assert set(model.labels_) == {0, 1, 2}
-
-
-def test_same_seed_same_labels_and_the_data_stay():
-    data = X.copy()
-    first, second = (
-        EnsembleKSubspaces(2, n_runs=5, random_state=7).fit(data).labels_ for _ in range(2)
-    )
-    assert_array_equal(first, second)
-    assert_array_equal(data, X)
 
 
 @pytest.mark.parametrize(

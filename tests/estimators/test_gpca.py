@@ -151,19 +151,6 @@ def test_origin_of_affine_flats():
     assert_array_equal(one.labels_, other.labels_)
 
 
-@BOTH
-def test_the_same_seed_gives_the_same_labels(parts, method):
-    one, other = fitted(parts, random_state=5), fitted(parts, random_state=5)
-    assert_array_equal(one.labels_, other.labels_)
-
-
-def test_the_data_are_left_alone():
-    X = NOISY.data.copy()
-    fitted(NOISY, X)
-    fitted(NOISY, X, affine=True)
-    assert_array_equal(X, NOISY.data)
-
-
 def test_wide_data():
     parts = make_subspaces([40, 40], 500, [1, 2], noise=0.01, random_state=0)
     assert matched_accuracy(parts.target, fitted(parts).labels_) > 0.9

@@ -209,12 +209,6 @@ def test_awkward_data(model):
         model.fit(np.ones((12, 3)))
 
 
-def test_the_same_seed_gives_the_same_labels(union):
-    model = MCtFA(3, n_components=2, n_init=2, tol=1e-3)
-    first = model.set_params(random_state=4).fit(union.data).transform(union.data)
-    assert_array_equal(first, model.fit(union.data).transform(union.data))
-
-
 @pytest.mark.parametrize(
     ("model", "refused"),
     [

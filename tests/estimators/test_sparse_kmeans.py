@@ -133,14 +133,6 @@ def test_the_order_of_rows_and_columns():
     assert_allclose(mixed.weights_, model.weights_[columns], atol=1e-9)
 
 
-def test_same_seed_same_labels_and_the_data_stay():
-    data = X.copy()
-    first, second = (SparseKMeans(3, bound=2.0, random_state=7).fit(data) for _ in range(2))
-    assert_array_equal(first.labels_, second.labels_)
-    assert_array_equal(first.weights_, second.weights_)
-    assert_array_equal(data, X)
-
-
 def test_constant_columns_get_no_weight():
     data = np.column_stack([X, np.full(60, 0.1)])
     for parameters in ({"bound": np.sqrt(31)}, {"n_variables": 31}):

@@ -130,19 +130,6 @@ def test_length_does_not_count_where_flats_are_linear():
     assert_allclose(graphs[0].toarray(), graphs[1].toarray(), atol=1e-8)
 
 
-def test_same_seed_same_labels_and_input_kept():
-    union = make_subspaces(80, 6, [2, 2], noise=0.5, random_state=0)
-    before = union.data.copy()
-    first, second = (SSC(2, random_state=3).fit_predict(union.data) for _ in range(2))
-    assert_array_equal(first, second)
-    assert_array_equal(union.data, before)
-
-
-def test_one_cluster():
-    union = make_subspaces(30, 6, [2], random_state=0)
-    assert_array_equal(SSC(1, n_components=2).fit(union.data).labels_, 0)
-
-
 @pytest.mark.parametrize(
     ("parameters", "refused"),
     [
