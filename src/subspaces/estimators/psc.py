@@ -193,7 +193,8 @@ class PSC(WeightedClusterer):
         fitted without the sample. It is exact up to 10,000 samples, and a first-order approximation
         for more.
     noise_variance_ : float
-        Variance per direction outside the subspaces, pooled over the clusters.
+        Variance per direction outside the subspaces, pooled over the clusters. Only directions that
+        X spans count.
     score_variance_ : float
         Noise variance that "distance" compares the axes with. It is ``noise_variance_``, but at
         most twice the variance that the median residual implies. Only ``criterion_`` "distance" has
