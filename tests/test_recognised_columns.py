@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from subspaces.app.tables import doubts, read_table
+from subspaces.app.tables import doubts, hold_counts, read_table
 from subspaces.datasets import read_expression
 from tests.warned import refuses, warns
 
@@ -28,6 +28,20 @@ def file(tmp_path):
         return path
 
     return write
+
+
+def test_a_few_whole_numbers_are_not_counts_of_genes(file):
+    few, genes = ["ttme", "invc", "invt", "gc"], [f"{chr(65 + i)}TP{i}" for i in range(25)]
+    random = np.random.default_rng(0)
+    for names, are_counts in ((few, False), (genes, True)):
+        counts = pd.DataFrame(random.poisson(1.0, (30, len(names))), columns=names)
+        assert hold_counts(read_table(file(counts.to_csv(index=False)))) == are_counts
+
+
+def test_the_second_of_two_header_lines_is_offered(file):
+    path = file(",birth,,month 6\nchild,weight,sex,weight\nA,3,b,7\nB,4,g,8\nC,5,g,9\n")
+    with pytest.raises(ValueError, match="'birth sex'"):
+        read_table(path, labels="sex")
 
 
 def test_yes_and_no_percentages_money_and_units_are_numbers(file):

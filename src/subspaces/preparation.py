@@ -230,7 +230,7 @@ def check_present(given: Sequence[str], needed: Sequence[str]) -> None:
         raise ParameterError(
             "X",
             f"The table lacks {len(missing)} of the {len(needed)} variables of the model: "
-            "{names}. Add them, or choose another table.",
+            f"{{names}}. Add {'it' if len(missing) == 1 else 'them'}, or choose another table.",
             names=missing,
         )
 

@@ -112,8 +112,7 @@ def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
     [
         (["--criterion", "x"], "--criterion x is unknown. Choose from auto"),
         (["--variables", "auto"], "--variables auto only works with subspaces fit"),
-        (["--dims", "1,2"], "--dims '1,2' is not a number"),
-        (["--max-clusters", 50], "is out of range. Use 1 to 40"),
+        (["--dims", "1,2"], "--dims '1,2' is not a whole number"),
     ],
 )
 def test_select_says_what_is_wrong(fails, union_file, arguments, message):
@@ -184,7 +183,7 @@ def test_influence_ranks_the_samples_of_one_pca(run, union_file, tmp_path):
 
 def test_influence_says_what_is_wrong(fails, union_file):
     said = fails("influence", union_file, "--labels", "type", "--dims", 6)
-    assert "--dims 6 is out of range for 40 samples x 5 variables" in said
+    assert "--dims 6 is out of range for 40 samples and 5 variables" in said
 
 
 def test_the_number_of_axes_that_influence_advises_can_be_used(run, fails, tmp_path):
@@ -215,6 +214,7 @@ def test_simulate_writes_what_the_library_draws(run, fails, tmp_path):
     np.testing.assert_allclose(table.data, drawn.data, rtol=1e-5)
     assert table.classes == tuple(f"c{label}" for label in drawn.target)
     assert "already exists" in fails("simulate", "d", "--out", path)
+    assert "is a folder" in fails("simulate", "d", "--out", tmp_path, "--force")
     assert "Missing argument 'scenario'. Choose from: a, b, c, d, e (see" in fails("simulate")
     document = run("simulate", "c", "--sparse", "--out", path, "--force", "--json").document
     assert document["dims"] == [2, 2]

@@ -389,11 +389,12 @@ def warn_of_largest_dimension(clusters: Clusters, X: Array, max_components: int)
     reached = np.flatnonzero((dimensions >= max_components) & (most > max_components))
     if not len(reached) or is_exact(clusters, X):
         return
-    which = "Cluster" if len(reached) == 1 else "Clusters"
+    which = "Cluster {clusters}" if len(reached) == 1 else "Clusters {clusters}"
+    which = "All clusters" if len(reached) == len(sizes) > 1 else which
     doubt(
         ChoiceWarning,
         "most_components",
-        f"{which} {{clusters}} reached <max_components={{max_components}}>, so a larger dimension "
+        f"{which} reached <max_components={{max_components}}>, so a larger dimension "
         "may fit better.",
         Advice("increase <max_components>", "max_components"),
         clusters=reached.tolist(),

@@ -162,6 +162,8 @@ def refuse_to_overwrite(
     if path is None:
         return
     refuse_inputs([path], read)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, not a file. Choose another --out.")
     if path.exists() and not force:
         raise ValueError(
             f"{path} already exists. Choose another --out, or add --force to overwrite it."

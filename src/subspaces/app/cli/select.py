@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._request import Request
-from subspaces.app.cli._say import note, say, say_json, say_stability, say_table, working
+from subspaces.app.cli._say import say, say_json, say_stability, say_table, working
 from subspaces.app.cli._words import in_options
 
 if TYPE_CHECKING:
     from subspaces.selection import Selection
 
 # What to do about missing values: what fills them would pass for clusters.
-INSTEAD = "run subspaces fit once for each number (--clusters 2, then 3, ...) and compare the stability"
+INSTEAD = (
+    "run subspaces fit once for each number (--clusters 2, then 3, ...) and compare the stability"
+)
 
 
 def select(
@@ -107,23 +109,23 @@ def select(
     if dims is None:
         request = replace(request, n_components="auto" if as_a_fit else 1)
     request.check()
-    from subspaces.app.cli import _inputs, _trust
-    from subspaces.app.cli._said import Said
-    from subspaces.estimators import PSC
-    from subspaces.messages import message_of
-    from subspaces.runtime.warning import collect_warnings
-    from subspaces.selection import select_n_clusters
+    with working("Starting"):
+        from subspaces.app.cli import _inputs, _trust
+        from subspaces.app.cli._said import Said
+        from subspaces.estimators import PSC
+        from subspaces.messages import message_of
+        from subspaces.runtime.warning import collect_warnings
+        from subspaces.selection import select_n_clusters
 
     table, doubts = _inputs.read_input(source)
     if not as_a_fit:
         _inputs.refuse_gaps(table, source.data, INSTEAD)
     may_scale = search.affine is not False
     table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
-    if preparation.taken_for:
-        note(preparation.taken_for)
+    _inputs.say_preparation(preparation)
     given = {**search.parameters, "affine": request.affine if as_a_fit else bool(search.affine)}
     model = PSC(n_components=request.n_components, n_variables=n_variables, **given)
-    most = max_clusters or min(model.max_clusters, len(table.data))
+    most = min(max_clusters or model.max_clusters, len(table.data))
     numbers = range(1, most + 1)
     with working("Clustering"), collect_warnings() as caught:
         found = select_n_clusters(
@@ -159,9 +161,10 @@ def _document(
 
 def _select_by_stability(request: Request, source: options.Source, *, as_document: bool) -> None:
     """Compare numbers of clusters of a table by the agreement of halves, and print the answer."""
-    from subspaces.app.cli import _fitting, _inputs
-    from subspaces.app.cli._said import Said
-    from subspaces.messages import message_of
+    with working("Starting"):
+        from subspaces.app.cli import _fitting, _inputs
+        from subspaces.app.cli._said import Said
+        from subspaces.messages import message_of
 
     table, doubts = _inputs.read_input(source)
     with working("Comparing numbers of clusters"):
@@ -190,6 +193,7 @@ def _show(found: "Selection") -> None:
             "<- chosen" if k == found.best_ else "",
         ]
         for k, *values in zip(*(found.columns[c] for c in ("n_clusters", *shown)), strict=True)
+        if k == found.best_ or not isnan(values[0])
     ]
     titles = ("clusters", *(heads[column] for column in shown), "")
     say_table(titles, rows, numbers=range(len(titles)))

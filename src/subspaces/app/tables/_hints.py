@@ -33,6 +33,8 @@ CODED = {"batch", "category", "digit", "gender", "outcome", "sex", "site", "stat
 TIMES = {"year", "yr", "month", "week", "day", "weekday", "hour", "quarter"}
 # The most levels of a column of whole numbers that is taken for classes whatever its name.
 MOST_CLASSES = 20
+# The fewest variables that are taken for genes: short names of a few others look like symbols.
+FEWEST_GENES = 20
 # Numbers that people write for a missing value.
 MARKS = (-99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0)
 # Names that are looked at, and the shares of gene names that count as most and as few.
@@ -51,6 +53,8 @@ def seem_swapped(table: Table) -> bool:
 def hold_counts(table: Table) -> bool:
     """Whether the table seems to hold raw counts of genes."""
     values = table.data
+    if values.shape[1] < FEWEST_GENES:
+        return False
     are_counts = (values >= 0).all() and (values == np.rint(values)).all() and not values.all()
     return bool(are_counts and _gene_like(table.variable_names) >= MOST)
 

@@ -159,7 +159,9 @@ def offered(wanted: str, names: Iterable[object]) -> str:
     """Return the end of an error about the unknown name ``wanted``: which names to use instead."""
     known = [str(name) for name in names]
     alike = [name for name in known if name.lower() == wanted.lower()]
-    near = alike or get_close_matches(wanted, known, n=1)
+    # The second of two header lines, such as sex in "month 6 sex".
+    ends = [name for name in known if name.lower().endswith(f" {wanted.lower()}")]
+    near = alike or ends or get_close_matches(wanted, known, n=1)
     if near:
         return f". Did you mean {near[0]!r}?"
     first = [name if name.isprintable() else repr(name) for name in known[:5]]
