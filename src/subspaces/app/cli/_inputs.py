@@ -105,11 +105,9 @@ def _without_differences(table: Table) -> str:
     """Return what is wrong with a table whose samples are all equal, in words."""
     if not table.left_out:
         return "all samples are identical, so there is nothing to cluster. Check the table"
-    are = "is constant" if len(table.variable_names) == 1 else "are constant"
-    return (
-        f"the variables that remain ({listed(table.variable_names)}) {are}. Try a larger "
-        "--drop-missing"
-    )
+    one, names = len(table.variable_names) == 1, listed(table.variable_names)
+    left = f"variable that remains ({names}) is" if one else f"variables that remain ({names}) are"
+    return f"the {left} constant. Try a larger --drop-missing"
 
 
 def refuse_gaps(table: Table, path: Path, instead: str) -> None:
