@@ -145,7 +145,11 @@ class PCAFit:
         """The same of a table without missing values; an error if it has some."""
         if self.observed is not None:
             fact = "<X> has missing values, but this function needs all values."
-            raise ParameterError("X", fact, Advice("fill them first: PCA().fit(X).impute(X)"))
+            fill = Advice(
+                "fill them first: PCA().fit(X).impute(X)",
+                command="fill them first with subspaces fit --imputed",
+            )
+            raise ParameterError("X", fact, fill)
         return self.all_axes
 
     @cached_property
