@@ -87,7 +87,7 @@ WORDS = [
     (["influence", "data.csv", "--out", "there/labels.csv"], "labels.csv already exists"),
     (["influence", "data.csv", "--out", "data.csv", "--force"], "would overwrite data.csv"),
     (["pca", "no.csv"], "no.csv does not exist"),
-    (["pca", "data.csv", "--dims", "two"], "--dims 'two' is not a number"),
+    (["pca", "data.csv", "--dims", "two"], "--dims 'two' is not a whole number"),
     (["pca", "data.csv", "--dims", "-1"], "--dims -1 is too small"),
     (["pca", "data.csv", "--level", "0"], "--level 0 is out of range"),
     (["pca", "data.csv", "--level", "nan"], "--level nan is out of range"),

@@ -127,7 +127,7 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["select", "--criterion", "likelihood"], "Run subspaces fit with --clusters 2"),
+        (["select", "--criterion", "likelihood"], "Run subspaces fit once"),
         (["compare", "--clusters", 2], "Run subspaces fit --imputed"),
         (
             ["fit", "--clusters", 2, "--preset", "expression"],
@@ -197,7 +197,7 @@ def test_low_values_that_are_missing_are_told_with_a_way_out(run, tmp_path):
     frame.to_csv(tmp_path / "p.csv")
     fit = ["fit", tmp_path / "p.csv", "--clusters", 3, "--dims", 2, "--affine", "--no-stability"]
     ended = run(*fit, "--drop-missing", 0.9, "--out", tmp_path / "r")
-    way_out = "Check that it stays the same with --drop-missing 0.2"
+    way_out = "Fit again with --drop-missing 0.2"
     assert way_out in ended.err
     assert way_out in (tmp_path / "r" / "report.html").read_text()
     ended = run(*fit, "--drop-missing", 0.2, "--out", tmp_path / "r2", "--no-page")
@@ -262,7 +262,7 @@ def test_what_constant_columns_are_left_is_said(run, gaps, tmp_path):
     fit = ["fit", tmp_path / "g.csv", "--labels", "type", "--clusters", 2, "--no-page"]
     ended = run(*fit, "--drop-missing", 0, "--out", tmp_path / "none")
     assert ended.code == 2
-    assert "the rest (year) is constant" in ended.err
+    assert "the variable that remains (year) is constant" in ended.err
     ended = run(*fit, "--no-stability", "--out", tmp_path / "r")
     told = [each for each in messages_in(tmp_path / "r") if each["code"] == "constant_variables"]
     assert told[0]["parameters"] == {"count": 1, "names": ["year"]}
