@@ -16,7 +16,8 @@ from subspaces.app.report._findings import gather
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
 from subspaces.facts import facts_of
-from subspaces.subspace import coordinates, principal_angles
+from subspaces.metrics import subspace_angles
+from subspaces.subspace import coordinates
 from tests.plain import generic
 from tests.warned import refuses, warns
 
@@ -317,7 +318,7 @@ def test_angles_are_the_largest_above_and_the_smallest_below():
     values = plots.angles(model).images[0].get_array().filled(np.nan)
     assert np.isnan(np.diag(values)).all()
     for i, j in [(0, 1), (0, 2), (1, 2)]:
-        between = np.degrees(principal_angles(model.subspaces_[i], model.subspaces_[j]))
+        between = np.degrees(subspace_angles(model.subspaces_[i], model.subspaces_[j]))
         np.testing.assert_allclose([values[i, j], values[j, i]], [between.max(), between.min()])
 
 

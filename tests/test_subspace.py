@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
+from subspaces.metrics import subspace_angles
 from subspaces.subspace import (
     Subspace,
     fit_subspace,
-    principal_angles,
     principal_axes,
     project,
     scores,
@@ -66,11 +66,11 @@ def test_projection_is_the_nearest_point_also_for_oblique_bases():
     assert_allclose(squared_residual(X, fitted), np.sum(residual**2, axis=1))
 
 
-def test_principal_angles_of_a_known_pair():
+def test_angles_of_a_known_pair():
     turn = np.radians(30)
     line = Subspace(np.zeros(3), np.array([[0.0], [np.cos(turn)], [np.sin(turn)]]), np.ones(1))
     plane = Subspace(np.ones(3), np.eye(3)[:, :2], np.ones(2))
-    assert_allclose(principal_angles(line, plane), [turn])
+    assert_allclose(subspace_angles(line, plane), [turn])
 
 
 @pytest.mark.parametrize("oblique", [False, True])

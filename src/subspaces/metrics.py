@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
 from subspaces._types import Array, Codes, Data, Labels
 from subspaces.messages import ParameterError
-from subspaces.subspace import Subspace, principal_angles
+from subspaces.subspace import Subspace
 
 __all__ = [
     "adjusted_rand_score",
@@ -159,4 +160,4 @@ def subspace_angles(first: Subspace, second: Subspace) -> Array:
     >>> np.degrees(subspace_angles(line, diagonal)).round(6)
     array([45.])
     """
-    return principal_angles(first, second)
+    return linalg.subspace_angles(first.basis, second.basis)

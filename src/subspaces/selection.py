@@ -53,7 +53,6 @@ PRESS = {
 CLUSTER_CRITERIA: tuple[ClustersCriterion, ...] = get_args(ClustersCriterion)
 # Numbers of clusters to compare, if none are given.
 FEW = range(1, 9)
-DIMENSION_CRITERIA: tuple[DimensionsCriterion, ...] = get_args(DimensionsCriterion)
 
 
 @dataclass(frozen=True, repr=False)
@@ -457,7 +456,7 @@ def select_n_components(
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
     max_components = as_count(max_components, "max_components", low=1, high=matrix.shape[1])
-    criterion = as_choice(criterion, "criterion", DIMENSION_CRITERIA)
+    criterion = as_choice(criterion, "criterion", get_args(DimensionsCriterion))
     sparse = getattr(estimator, "n_variables", None) is not None
     default: DimensionsCriterion = "press" if sparse else "noise"
     if criterion == "auto":

@@ -288,11 +288,6 @@ def _squared_residual(rows: Array, along: Array, squared: Array, basis: Array) -
     return residual
 
 
-def principal_angles(first: Subspace, second: Subspace) -> Array:
-    """Principal angles between two subspaces, in radians, largest first; centres do not count."""
-    return linalg.subspace_angles(first.basis, second.basis)
-
-
 def largest_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
     """The ``count`` largest eigenvalues, ascending, and their eigenvectors in columns.
 

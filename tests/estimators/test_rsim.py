@@ -4,8 +4,7 @@ from numpy.testing import assert_array_equal
 
 from subspaces import RSIM, SCC, SLBF
 from subspaces.datasets import make_subspaces
-from subspaces.metrics import matched_accuracy
-from subspaces.subspace import principal_angles
+from subspaces.metrics import matched_accuracy, subspace_angles
 from tests.warned import refuses, warns
 
 AFFINE = pytest.mark.parametrize("affine", [True, False])
@@ -26,7 +25,7 @@ def test_planes_are_found(affine, seed):
     assert 2 <= model.rank_ <= (6 if affine else 4)
     assert_array_equal(model.n_components_, [2, 2])
     for flat in model.subspaces_:
-        angles = [principal_angles(flat, truth).max() for truth in union.subspaces]
+        angles = [subspace_angles(flat, truth).max() for truth in union.subspaces]
         assert min(angles) < 0.1
         assert flat.centre.any() == affine
 

@@ -5,8 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from subspaces import SCC
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.metrics import rand_score
-from subspaces.subspace import principal_angles
+from subspaces.metrics import rand_score, subspace_angles
 from tests.warned import refuses, warns
 
 
@@ -40,7 +39,7 @@ def test_noise(linear):
     assert rand_score(union.target, model.labels_) > 0.97
     assert np.mean(model.predict(union.data) == model.labels_) > 0.97
     for flat in model.subspaces_:
-        angles = [principal_angles(flat, truth).max() for truth in union.subspaces]
+        angles = [subspace_angles(flat, truth).max() for truth in union.subspaces]
         assert min(angles) < 0.1
         assert flat.centre.any() != linear
 

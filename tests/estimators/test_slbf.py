@@ -5,8 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from subspaces import SLBF
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.metrics import rand_score
-from subspaces.subspace import principal_angles
+from subspaces.metrics import rand_score, subspace_angles
 from tests.warned import refuses, warns
 
 BOTH = pytest.mark.parametrize("spectral", [True, False])
@@ -39,7 +38,7 @@ def test_noise(affine, spectral):
     assert rand_score(union.target, model.labels_) > 0.95
     assert np.mean(model.predict(union.data) == model.labels_) > 0.95
     for flat in model.subspaces_:
-        angles = [principal_angles(flat, truth).max() for truth in union.subspaces]
+        angles = [subspace_angles(flat, truth).max() for truth in union.subspaces]
         assert min(angles) < 0.1
         assert flat.centre.any() == affine
 

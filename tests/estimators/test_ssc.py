@@ -7,8 +7,8 @@ from scipy.sparse.csgraph import connected_components
 from subspaces import SSC
 from subspaces.core.partition import canonical
 from subspaces.datasets import make_subspaces
-from subspaces.metrics import matched_accuracy
-from subspaces.subspace import fit_subspace, principal_angles, squared_residual
+from subspaces.metrics import matched_accuracy, subspace_angles
+from subspaces.subspace import fit_subspace, squared_residual
 from tests.warned import refuses, warns
 
 SOLVERS = ("elastic_net", "lasso", "omp", "admm", "lsr")
@@ -107,7 +107,7 @@ def test_flats_are_those_of_the_labels():
     for k, flat in enumerate(model.subspaces_):
         members = union.data[model.labels_ == k]
         expected = fit_subspace(members, 2, affine=True)
-        assert_allclose(principal_angles(flat, expected), 0.0, atol=1e-6)
+        assert_allclose(subspace_angles(flat, expected), 0.0, atol=1e-6)
         total += squared_residual(members, expected).sum()
     assert_allclose(model.objective_, total)
     assert_array_equal(model.predict(union.data), np.argmin(model.transform(union.data), axis=1))

@@ -31,15 +31,12 @@ from subspaces.subspace import (
 )
 from subspaces.subspace import dimensions_of as widths
 
-# The two lists of a cluster's variables that `get_variables` and the plots can give.
-LISTS: tuple[VariableList, ...] = get_args(VariableList)
-
 
 def as_list_name(by: VariableList | None, subspace: Subspace) -> VariableList:
     """Return "axes" or "difference": ``by``, or by default "axes" if the subspace has axes."""
     if by is None:
         return "axes" if subspace.basis.shape[1] else "difference"
-    return as_choice(by, "by", LISTS)
+    return as_choice(by, "by", get_args(VariableList))
 
 
 def common_dimension(model: SubspaceClusterer, X: Array) -> int:
@@ -52,14 +49,20 @@ def common_dimension(model: SubspaceClusterer, X: Array) -> int:
     return dimensions[0]
 
 
-def identified_dimension(model: SubspaceClusterer, dimension: int, rank: int, affine: bool) -> int:
-    """Return the dimension, lowered below the rank (with a warning) for several clusters.
+def coordinates_and_dimension(
+    model: SubspaceClusterer, X: Array, dimension: int, affine: bool
+) -> tuple[Array, int]:
+    """Return X in its principal axes, (n, rank), and the dimension below the rank, or a warning.
 
-    A subspace as large as the rank holds every sample and so tells none apart. Data of rank 1 leave
-    points, or for subspaces through the origin the one line that holds all.
+    The axes keep the distances between samples. A subspace as large as the rank holds every sample
+    and so tells none of several clusters apart. Data of rank 1 leave points, or for subspaces
+    through the origin the one line that holds all.
     """
+    points = principal_axes(X - centre_of(X, affine)).coordinates
+    rank = points.shape[1]
+    check_rank(rank, 0, affine)
     if model.n_clusters == 1:
-        return min(dimension, rank)
+        return points, min(dimension, rank)
     most = max(rank - 1, 0 if affine else 1)
     if dimension >= rank > 1:
         doubt(
@@ -78,7 +81,7 @@ def identified_dimension(model: SubspaceClusterer, dimension: int, rank: int, af
             "All samples lie on one line, so subspaces cannot tell clusters apart.",
             Advice("add variables, or check the table"),
         )
-    return min(dimension, most)
+    return points, min(dimension, most)
 
 
 def warn_of_full_rank(model: SubspaceClusterer, largest: int, rank: int) -> None:
@@ -101,13 +104,6 @@ def pose(model: Any, X: Array) -> Problem:
     rows = centred_rows(X, affine, len(dimensions))
     check_rank(rows.rank, max(dimensions), affine, X)
     return Problem(rows, dimensions, "residual", affine)
-
-
-def principal_coordinates(X: Array, affine: bool) -> Array:
-    """Return X in its principal axes, (n, rank), which keeps the distances between samples."""
-    points = principal_axes(X - centre_of(X, affine)).coordinates
-    check_rank(points.shape[1], 0, affine)
-    return points
 
 
 def store_subspaces(

@@ -32,7 +32,6 @@ from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_genera
 from subspaces.runtime.warning import doubt
 from subspaces.subspace import principal_axes
 
-METHODS: tuple[GPCAMethod, ...] = get_args(GPCAMethod)
 # A square matrix of this size takes some ten seconds to decompose.
 MOST_MONOMIALS = 2000
 
@@ -166,7 +165,7 @@ class GPCA(SubspaceClusterer):
         as_flag(self.affine, "affine")
         as_flag(self.polish, "polish")
         as_count(self.max_iter, "max_iter", low=1)
-        as_choice(self.method, "method", METHODS)
+        as_choice(self.method, "method", get_args(GPCAMethod))
         as_real(self.tolerance, "tolerance", above=True, high=np.pi / 2)
 
     def _pose(self, X: Array) -> Problem:

@@ -113,8 +113,7 @@ class RSIM(SubspaceClusterer):
         dimension = _subspaces.common_dimension(self, X)
         power = as_real(self.power, "power", above=True)
         self._check_size(len(X))
-        points = _subspaces.principal_coordinates(X, affine)
-        dimension = _subspaces.identified_dimension(self, dimension, points.shape[1], affine)
+        points, dimension = _subspaces.coordinates_and_dimension(self, X, dimension, affine)
         found = best_cut(
             lifted_rows(points) if affine else points,
             int(self.n_clusters),

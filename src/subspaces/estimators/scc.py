@@ -110,8 +110,7 @@ class SCC(SubspaceClusterer):
         dimension = _subspaces.common_dimension(self, X)
         k = int(self.n_clusters)
         n_columns = as_count(self.n_columns, "n_columns", low=k, auto=COLUMNS_A_CLUSTER * k)
-        points = _subspaces.principal_coordinates(X, affine)
-        dimension = _subspaces.identified_dimension(self, dimension, points.shape[1], affine)
+        points, dimension = _subspaces.coordinates_and_dimension(self, X, dimension, affine)
         sought = Arrangement(k, dimension, not affine)
         random = as_generator(self.random_state)
         with one_blas_thread():  # many small eigenproblems

@@ -105,8 +105,7 @@ class SLBF(SubspaceClusterer):
         self._check_size(len(X))
         k, random = int(self.n_clusters), as_generator(self.random_state)
         most = as_count(self.n_candidates, "n_candidates", low=k, auto=CANDIDATES_A_CLUSTER * k)
-        points = _subspaces.principal_coordinates(X, affine)
-        dimension = _subspaces.identified_dimension(self, dimension, points.shape[1], affine)
+        points, dimension = _subspaces.coordinates_and_dimension(self, X, dimension, affine)
         if self.spectral:
             labels = graph_clustering(points, k, dimension, random, affine=affine)
         else:

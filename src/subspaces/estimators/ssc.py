@@ -28,7 +28,6 @@ from subspaces.starts.self_expression import (
 from subspaces.starts.spectral import cut, match_dimensions
 from subspaces.subspace import centre_of, principal_axes
 
-SOLVERS: tuple[SSCSolver, ...] = get_args(SSCSolver)
 # Published settings: five non-zeros for faces; alpha and share for motion and for faces.
 OMP_NONZERO, LSR_FEWEST = 5, 10
 ADMM_ALPHA, ADMM_AFFINE_ALPHA, AFFINE_SHARE = 20.0, 800.0, 0.7
@@ -158,7 +157,7 @@ class SSC(SubspaceClusterer):
         self.random_state = random_state
 
     def _fit(self, X: Array) -> None:
-        as_choice(self.solver, "solver", SOLVERS)
+        as_choice(self.solver, "solver", get_args(SSCSolver))
         affine = as_flag(self.affine, "affine")
         dimensions = dimensions_of(self, X, low=0 if affine else 1)
         rank = principal_axes(X - centre_of(X, affine)).rank

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from subspaces._types import Array, Axes, Data, FoundNoise, Indices, Mask, NoiseKind, Seed
 from subspaces.data.validation import row_names
 from subspaces.messages import Verdict, shown
-from subspaces.pca.components import KINDS_OF_NOISE, Components, squares_times
+from subspaces.pca.components import Components, squares_times
 from subspaces.pca.leave_one_cell_out import cell_errors
 from subspaces.pca.missing import warn_of_low_values
 from subspaces.pca.table import VaryingTable, varying_table
@@ -221,7 +221,7 @@ def pca_components(
     >>> found.verdict
     '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
     """
-    method = as_choice(method, "method", KINDS_OF_NOISE)
+    method = as_choice(method, "method", get_args(NoiseKind))
     random = as_generator(random_state)
     with collect_warnings() as doubts:
         table = varying_table(X, center=center, scale=scale, counting=True)

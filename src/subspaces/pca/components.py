@@ -20,7 +20,7 @@ d_j         variances     (p,)       of the noise in the columns
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Annotated, get_args
+from typing import Annotated
 
 import numpy as np
 from scipy import special
@@ -32,8 +32,6 @@ from subspaces.pca.noise_edge import NoiseEdge, edge_of_noise
 from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import PrincipalAxes, principal_axes
 
-# What the noise may be taken for.
-KINDS_OF_NOISE: tuple[NoiseKind, ...] = get_args(NoiseKind)
 # How often noise alone stays below the edge that an eigenvalue has to pass; the two ends of what is
 # reported beside the count; and the level for heavy tails. An eigenvalue without its most
 # influential row is below that with all rows: at .95 noise of six kinds of tails passes in 0.9 % of

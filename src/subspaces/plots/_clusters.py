@@ -17,10 +17,11 @@ from subspaces.estimators._subspaces import as_list_name
 from subspaces.estimators.pca import PCA
 from subspaces.facts import Samples, facts_of, samples_of
 from subspaces.messages import ParameterError, ParameterTypeError
+from subspaces.metrics import subspace_angles
 from subspaces.plots import _style as style
 from subspaces.plots._loadings import loadings_of_pca
 from subspaces.runtime.parameters import as_count
-from subspaces.subspace import Subspace, coordinates, principal_angles
+from subspaces.subspace import Subspace, coordinates
 
 # How many axes have their loadings drawn: each adds a mark to every variable's line.
 MOST_AXES = 3
@@ -308,7 +309,7 @@ def _principal_angles(subspaces: Sequence[Subspace]) -> Array:
     values = np.full((len(subspaces), len(subspaces)), np.nan)
     for i, j in np.ndindex(values.shape):
         if i != j and min(subspaces[i].basis.shape[1], subspaces[j].basis.shape[1]):
-            found = principal_angles(subspaces[i], subspaces[j])
+            found = subspace_angles(subspaces[i], subspaces[j])
             values[i, j] = found.max() if i < j else found.min()
     return values
 
