@@ -184,15 +184,15 @@ class MPPCA(WeightedClusterer, MixtureClusterer):
         Dimension of the subspaces.
     noise : {"own", "shared"}, default "own"
         Whether each cluster has its own noise variance, as in the paper, or all share one. "shared"
-        is safer if there are few samples. With "own", a cluster can shrink to a few samples that
-        lie near a subspace by chance.
+        is safer if there are few samples. "own" lets a cluster shrink to a few samples that lie
+        near a subspace by chance.
     n_init : int, default 10
         Number of starts. They come in turn from K-means, from subspaces and from random labels.
         Each makes ten iterations, and the three likeliest continue.
     max_iter : int, default 500
         Largest number of iterations of a start.
     tol : float, default 1e-5
-        Tolerance of convergence, as a log-likelihood per sample. A start has converged if it rose
+        Tolerance of convergence, in log-likelihood per sample. A start has converged if it rose
         by at most this over five iterations, and if no larger rise is expected. If values are
         missing, EM stops once an iteration gains at most 1e-6 per value.
     random_state : int, RandomState or None
@@ -235,8 +235,8 @@ class MPPCA(WeightedClusterer, MixtureClusterer):
 
     Notes
     -----
-    Variances are maximum likelihood estimates, divided by n. With one cluster, ``noise_variance_``
-    is that of PCA in scikit-learn times (n - 1) / n.
+    Variances are maximum likelihood estimates, divided by n. If there is one cluster,
+    ``noise_variance_`` is that of PCA in scikit-learn times (n - 1) / n.
 
     No variance is below 1e-10 of the mean variance of the variables, so the likelihood stays finite
     if the data fill a subspace exactly.
@@ -403,7 +403,7 @@ class MCFA(MixtureClusterer):
     max_iter : int, default 500
         Largest number of iterations of a start.
     tol : float, default 1e-5
-        Tolerance of convergence, as a log-likelihood per sample. A start has converged if it rose
+        Tolerance of convergence, in log-likelihood per sample. A start has converged if it rose
         by at most this over five iterations, and if no larger rise is expected.
     random_state : int, RandomState or None
         Seed.
@@ -549,7 +549,7 @@ class MCtFA(MCFA):
     max_iter : int, default 500
         Largest number of iterations of a start.
     tol : float, default 1e-5
-        Tolerance of convergence, as a log-likelihood per sample. A start has converged if it rose
+        Tolerance of convergence, in log-likelihood per sample. A start has converged if it rose
         by at most this over five iterations, and if no larger rise is expected.
     random_state : int, RandomState or None
         Seed.
