@@ -57,10 +57,8 @@ class MissingValues:
 
     def sentence(self, sample_names: Sequence[str], variable_names: Sequence[str]) -> str:
         """Return how much is missing, and where most of it is, in words."""
-        sample, variable = (
-            sample_names[self.of_samples.argmax()],
-            variable_names[self.of_variables.argmax()],
-        )
+        sample = sample_names[int(self.of_samples.argmax())]
+        variable = variable_names[int(self.of_variables.argmax())]
         return (
             f"{percent(self.share)} of the values are missing, up to "
             f"{percent(self.of_samples.max())} in a sample ({sample}) and "
