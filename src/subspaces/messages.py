@@ -336,7 +336,7 @@ WEIGHTS = (
     *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
     *("swapped", "marks", "totals", "annotation", "identifiers", "times", "infeasible"),
     *("counts", "batch", "negative_whole", "large_logarithms", "floor"),
-    *("classes_as_variable", "missing_low"),
+    *("two_values", "classes_as_variable", "missing_low"),
     *("holds_most", "mostly_missing", "far_mean", "constant_variables", "copies"),
     *("single_samples", "filled_up", "pieces", "empty_variables", "empty_samples"),
     *("neighbours_depend", "few_levels", "heavy_tails", "rests_on_one", "correlated_noise"),

@@ -264,21 +264,19 @@ def test_equal_samples_are_refused(fails, tmp_path):
         assert "all samples are identical, so there" in fails(command[0], path, *command[1:])
 
 
-def test_variables_of_unlike_scale_are_scaled_to_be_clustered_and_told_for_a_pca(run, tmp_path):
+def test_variables_of_unlike_scale_are_scaled_and_that_is_said(run, tmp_path):
     rows = 9 + np.random.default_rng(0).normal(size=(30, 4)) * [1, 5, 50, 200]
     lines = [f"s{i}," + ",".join(f"{v:.4f}" for v in row) for i, row in enumerate(rows)]
     (tmp_path / "t.csv").write_text("\n".join(["name,a,b,c,d", *lines]))
-    asked = ["select", tmp_path / "t.csv", "--max-clusters", 2]
-    by_rule, scaled, raw = (run(*asked, *more) for more in ([], ["--scale"], ["--no-scale"]))
-    assert by_rule.out == scaled.out != raw.out
-    assert "--no-scale" in by_rule.err
-    assert "--no-scale" not in scaled.err + raw.err
+    for command in (["select", "--max-clusters", 2], ["influence", "--dims", 1]):
+        asked = [*command, tmp_path / "t.csv"]
+        by_rule, scaled, raw = (run(*asked, *more) for more in ([], ["--scale"], ["--no-scale"]))
+        assert by_rule.out == scaled.out != raw.out
+        assert "--no-scale" in by_rule.err
+        assert "--no-scale" not in scaled.err + raw.err
     asked = ["compare", tmp_path / "t.csv", "--methods", "PSC", "--clusters", 2, "--json"]
     for option in ("--scale", "--no-scale"):
         assert not run(*asked, option).document["warnings"]["PSC"]
-    asked = ["influence", tmp_path / "t.csv", "--dims", 1]
-    assert "Use --scale" in run(*asked).err
-    assert "Use --scale" not in run(*asked, "--scale").err + run(*asked, "--no-scale").err
 
 
 def test_the_options_of_a_group_are_those_of_the_command():

@@ -269,13 +269,19 @@ def test_doubts_name_options(run, tmp_path):
     assert "Increase --max-dims" in ended.err
 
 
-def test_what_the_table_lacks_is_a_note_once(run, tmp_path):
+def test_variables_of_different_units_are_scaled_as_if_asked(run, tmp_path):
     X = (9 + simulated()) * np.geomspace(1, 1000, 30)
     path = write_frame(tmp_path / "t.csv", frame_of(X))
-    ended = run("pca", path, "--no-page", "--json", "--out", tmp_path / "r")
-    assert ended.err.count("--scale") == 1
-    codes = [each["code"] for each in ended.document["messages"]]
-    assert codes.count("unlike_scales") == 1
+    documents = [
+        run("pca", path, *option, "--no-page", "--json", "--out", tmp_path / f"r{i}").document
+        for i, option in enumerate([[], ["--scale"], ["--no-scale"]])
+    ]
+    unasked, asked, kept = documents
+    assert unasked["components"] == asked["components"] != kept["components"]
+    assert [bool(each["taken_for"]) for each in documents] == [True, False, False]
+    assert kept["preparation"] == ""
+    codes = [each["code"] for document in documents for each in document["messages"]]
+    assert "unlike_scales" not in codes
 
 
 def test_options_reach_the_pca(run, table, tmp_path):

@@ -26,10 +26,7 @@ from subspaces.preparation import Preparation, prepare
 from subspaces.psc.doubts import UNLIKE, UNLIKE_SCALES, differ_in_units
 
 # What is said of variables that were scaled unasked.
-SCALED = (
-    "Some variables vary far more than others, so each was scaled to standard deviation 1. Add "
-    "--no-scale to keep the original values."
-)
+SCALED = "The units differ, so each variable was scaled. Add --no-scale to prevent this."
 # The share of the variance that one variable may hold by itself, where its standard deviation is
 # UNLIKE times the usual one. Of 29 expression sets no logarithms came near it, nor intensities
 # (.12); counts of single cells go beyond.
@@ -178,12 +175,16 @@ def with_left_out(preparation: Preparation, table: Table, source: Source) -> Pre
     )
 
 
+def what_was_prepared(taken_for: str | None, preparation: str) -> list[str]:
+    """Return sentences on what was done to the values and why; SCALED says enough by itself."""
+    done = [f"Prepared: {preparation}."] if preparation and taken_for != SCALED else []
+    return [*filter(None, [taken_for]), *done]
+
+
 def say_preparation(preparation: Preparation) -> None:
     """Print what was done to the values and why, if anything was."""
-    if preparation.taken_for:
-        note(preparation.taken_for)
-    if str(preparation):
-        note(f"Prepared: {preparation}.")
+    for line in what_was_prepared(preparation.taken_for, str(preparation)):
+        note(line)
 
 
 def prepare_values(

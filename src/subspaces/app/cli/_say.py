@@ -204,8 +204,6 @@ def working(text: str, total: int | None = None) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from subspaces import progress
-
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda name: None
@@ -218,6 +216,9 @@ def working(text: str, total: int | None = None) -> Iterator[Any]:
         TextColumn("{task.fields[at]}", style="dim"),
     )
     with Progress(*columns, console=console, transient=True) as bar:
+        # This takes a second, of which the bar is the first sign.
+        from subspaces import progress
+
         task = bar.add_task(text, total=total, at="")
         begun: list[str] = []
         leading: set[str] = set()

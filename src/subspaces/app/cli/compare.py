@@ -57,15 +57,16 @@ def compare(
     dimensions = options.per_cluster(dims, "--dims")
     if dimensions == "auto":
         raise ValueError(
-            "--dims auto only works with subspaces fit. Give one number for all clusters (2), or one "
-            "for each (1,2,2)."
+            "--dims auto only works with subspaces fit. Give one number for all clusters (2), or "
+            "one for each (1,2,2)."
         )
     options.check_dims(dimensions, affine=bool(shape.affine))
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
-    from subspaces.app.cli import _inputs
-    from subspaces.app.cli._said import Said
-    from subspaces.comparison import compare as compare_methods
+    with working("Starting"):
+        from subspaces.app.cli import _inputs
+        from subspaces.app.cli._said import Said
+        from subspaces.comparison import compare as compare_methods
 
     table, doubts = _inputs.read_input(source)
     _inputs.refuse_gaps(table, source.data, "run subspaces fit --imputed to fill them")

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list, and how many classes of a cluster, the screen shows.
 SHOWN = 3
-# The preparation that a sentence tells in other words, if units differ.
-ONLY_SCALED = "variables scaled to mean 0 and standard deviation 1"
+# Codes of measures that are not worth a line: nothing was measured, or another line says it.
+UNSAID = {"unmeasured", "one_cluster"}
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 
 
@@ -190,10 +190,11 @@ def fit(
     shown.names_of(request.n_clusters)
     read = (source.data, source.classes, shown.metadata)
     _outputs.refuse_folder(out, FILES, force=force, read=read)
-    from subspaces.app.cli import _fitting, _inputs, _markers, _results
-    from subspaces.app.cli._said import Said
-    from subspaces.facts import with_facts
-    from subspaces.messages import message_of
+    with working("Starting"):
+        from subspaces.app.cli import _fitting, _inputs, _markers, _results
+        from subspaces.app.cli._said import Said
+        from subspaces.facts import with_facts
+        from subspaces.messages import message_of
 
     files = (*FILES, *_markers.names(out))
     with _outputs.staged(out, files, force=force, read=read) as stage:
@@ -290,6 +291,7 @@ def _trusted(
     from subspaces.app.cli import _trust
 
     trust = _trust.with_word_on_levels(_trust.compare_with_k_means(model, table), model)
+    trust = _trust.with_word_on_two_values(trust, model, table)
     if halved:
         with working("Clustering halves of the samples"):
             trust = _trust.with_stability(trust, *halved, request.search.seed, settled)
@@ -306,22 +308,24 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
 
     All in all there are MOST_LINES lines of words; what does not fit is on the page.
     """
+    from subspaces.app.cli._inputs import what_was_prepared
+
     known, chosen = "adjusted_rand" in summary, summary["selection"] or {}
-    done = summary["preparation"].removeprefix(ONLY_SCALED if summary["taken_for"] else "")
-    first = [f"Prepared: {done}."] if done else []
-    first = [*filter(None, [summary["taken_for"]]), *first]
+    first = what_was_prepared(summary["taken_for"], summary["preparation"])
     last = [matched_classes(summary)] if known else []
     if "outliers" in summary:
         last.append(_unplaced(summary["outliers"]["samples"]))
     answer, others = _chosen(chosen, len(summary["clusters"]))
     last += answer
     measured = [summary[name] for name in ("stability", "significance") if name in summary]
-    last += [entry["verdict"] for entry in measured if entry["code"] != "unmeasured"]
+    last += [entry["verdict"] for entry in measured if entry["code"] not in UNSAID]
     doubts = said.shown
     names = ("means_or_directions", "assumed", "markers")
     verdicts = [summary[name]["verdict"] for name in names if name in summary]
-    candidates = [*doubts[:1], *others, *verdicts[:1], *doubts[1:], *verdicts[1:]]
-    fitting = fitting_in(candidates, [*first, *last, what_was_written(written, out)])
+    candidates = [*others, *verdicts[:1], *doubts[1:], *verdicts[1:]]
+    gravest = doubts[:1]
+    fitting = fitting_in(candidates, [*gravest, *first, *last, what_was_written(written, out)])
+    fitting += gravest
     for line in doubts:
         if line in fitting:
             warn(line)

@@ -9,7 +9,7 @@ import typer
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import setting
-from subspaces.app.cli._say import note, say, say_json, say_table
+from subspaces.app.cli._say import note, say, say_json, say_table, working
 
 if TYPE_CHECKING:
     from subspaces.diagnostics import PCAInfluence
@@ -46,14 +46,15 @@ def influence(
       subspaces influence data.csv --dims 3 --scale --top 20 --out influence.csv
     """
     _outputs.refuse_to_overwrite(out, force=force, read=(source.data, source.classes))
-    from subspaces.app.cli import _inputs
-    from subspaces.app.cli._said import Said
-    from subspaces.diagnostics import pca_influence
-    from subspaces.messages import message_of
-    from subspaces.runtime.warning import collect_warnings
+    with working("Starting"):
+        from subspaces.app.cli import _inputs
+        from subspaces.app.cli._said import Said
+        from subspaces.diagnostics import pca_influence
+        from subspaces.messages import message_of
+        from subspaces.runtime.warning import collect_warnings
 
     table, doubts = _inputs.read_input(source)
-    table, preparation, further = _inputs.prepare_values(table, values)
+    table, preparation, further = _inputs.prepare_values(table, values, may_scale=center)
     _inputs.say_preparation(_inputs.with_left_out(preparation, table, source))
     with collect_warnings() as caught:
         found = pca_influence(table.data, dims, center=center)

@@ -95,11 +95,12 @@ def pca(
     if values.scale and not center:
         raise ValueError("--scale and --no-center do not work together. Leave out one of them.")
     _outputs.refuse_folder(out, FILES, force=force, read=(source.data, source.classes))
-    from subspaces.app.cli import _fitting, _inputs, _pca
-    from subspaces.app.cli._said import Said
-    from subspaces.app.recipes import ExpressionScaler
-    from subspaces.app.report._pca.findings import gather_pca
-    from subspaces.messages import message_of
+    with working("Starting"):
+        from subspaces.app.cli import _fitting, _inputs, _pca
+        from subspaces.app.cli._said import Said
+        from subspaces.app.recipes import ExpressionScaler
+        from subspaces.app.report._pca.findings import gather_pca
+        from subspaces.messages import message_of
 
     with _outputs.staged(out, FILES, force=force) as stage:
         table, doubts = _inputs.read_input(source)
@@ -108,7 +109,7 @@ def pca(
             scaler = ExpressionScaler(**values.scaler(preset))
             table, preparation, caught = _fitting.prepare_by_scaler(scaler, table)
         else:
-            table, preparation, further = _inputs.prepare_values(table, values)
+            table, preparation, further = _inputs.prepare_values(table, values, may_scale=center)
             doubts += further
         preparation = _inputs.with_left_out(preparation, table, source)
         with working("Looking for components"):
@@ -121,7 +122,8 @@ def pca(
                 random_state=seed,
                 classes=_pca.classes_in_words(table),
             )
-        settled = {"scale"} if values.scale is not None or preset else set()
+        is_settled = values.scale is not None or preset or preparation.taken_for
+        settled = {"scale"} if is_settled else set()
         doubts += [*map(message_of, caught), *found.warned]
         said = Said(table.notes, doubts, settled, found.components.conclusion)
         found = _pca.with_words_of_options(found, said, preparation)
@@ -141,8 +143,10 @@ def pca(
 
 def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) -> None:
     """Print summary.json for people: the verdict, components, outliers, samples and variables."""
-    prepared = f"Prepared: {summary['preparation']}." if summary["preparation"] else ""
-    first = [*filter(None, [summary["taken_for"], prepared]), summary["verdict"]]
+    from subspaces.app.cli._inputs import what_was_prepared
+
+    prepared = what_was_prepared(summary["taken_for"], summary["preparation"])
+    first = [*prepared, summary["verdict"]]
     last = [summary["outliers_verdict"], what_was_written(written, out)]
     axes = summary["high"] or summary["n_predictive"] or 2
     unseen = f"Set --dims {axes} to see {axes} ax{'i' if axes == 1 else 'e'}s anyway."

@@ -6,7 +6,7 @@ from typing import Annotated
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import setting
-from subspaces.app.cli._say import matched_classes, note, say, say_json
+from subspaces.app.cli._say import matched_classes, note, say, say_json, working
 
 
 def predict(
@@ -32,8 +32,9 @@ def predict(
       subspaces predict result/model.npz new.tsv --samples columns --json
     """
     _outputs.refuse_to_overwrite(out, force=force, read=(model, source.data, source.classes))
-    from subspaces.app.cli import _inputs, _predicting, _results
-    from subspaces.app.cli._said import Said
+    with working("Starting"):
+        from subspaces.app.cli import _inputs, _predicting, _results
+        from subspaces.app.cli._said import Said
 
     fitted = _predicting.read_model(model)
     known = _predicting.variable_names(fitted)
