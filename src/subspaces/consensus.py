@@ -33,6 +33,7 @@ from subspaces.runtime.memory import no_room
 from subspaces.runtime.parameters import as_count
 from subspaces.runtime.threads import changed_filters
 from subspaces.runtime.warning import doubt
+from subspaces.starts.self_expression import unit_rows
 from subspaces.subspace import leading_axes
 
 # What the runs differ in: genes kept, whether samples are brought to unit length, and axes kept for
@@ -182,8 +183,7 @@ def _together(matrix: Array, k: int, seed: Seed) -> Array:
 def _points(rows: Array, n_axes: int, *, cosine: bool) -> Array:
     """Return the samples along the leading axes, at most (n, n_axes)."""
     if cosine:
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        rows = rows / np.where(lengths > 0, lengths, 1.0)
+        rows = unit_rows(rows)
     size = np.abs(rows).max()
     rows = rows - rows.mean(axis=0)
     # What rounding leaves of equal rows is no difference.

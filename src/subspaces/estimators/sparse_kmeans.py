@@ -144,7 +144,8 @@ class SparseKMeans(SubspaceClusterer):
             starts = sparse_kmeans.first_partitions(centred, self.n_clusters, self.n_init, random)
             best = sparse_kmeans.best_of_starts(centred, starts, rule, self.max_iter, self.tol)
         self._store(X, best)
-        self._warn_of_a_poor_end()
+        warn_of_an_early_end(self.stop_reason_, self.max_iter, self.n_clusters)
+        warn_of_empty_clusters(len(self.cluster_centers_), self.n_clusters)
 
     def get_variables(self) -> NDArray[Any]:
         """Return the variables with a weight above zero, largest first.
@@ -224,10 +225,6 @@ class SparseKMeans(SubspaceClusterer):
         used, weights = self.variables_, self.weights_[self.variables_]
         centres = self.cluster_centers_[:, used]
         return np.column_stack([(X[:, used] - centre) ** 2 @ weights for centre in centres])
-
-    def _warn_of_a_poor_end(self) -> None:
-        warn_of_an_early_end(self.stop_reason_, self.max_iter, self.n_clusters)
-        warn_of_empty_clusters(len(self.cluster_centers_), self.n_clusters)
 
 
 def _centred(X: Array) -> Array:

@@ -207,7 +207,7 @@ def pca_press(
     if weights is None:
         errors = _errors(X, n_components, method, center=bool(center))
     else:
-        axes, _ = _weighted_axes(X, weights, center=bool(center))
+        axes, _ = _axes_and_mean(X, weights, center=bool(center))
         errors = _weighted_errors(axes, n_components, weights, center=bool(center))
     return Press(float(np.average(errors, weights=weights)), errors)
 
@@ -263,12 +263,8 @@ def pca_influence(
     X, n_components, weights = _checked(X, n_components, sample_weight, center=center)
     if np.isnan(X).any():
         return incomplete_influence(X, n_components, names, center=bool(center))
-    if weights is not None:
-        axes, mean = _weighted_axes(X, weights, center=bool(center))
-        return influence_of(axes, n_components, mean, names, center=bool(center), weights=weights)
-    axes = graded_axes(centred(X, bool(center)))
-    mean = centre_of(X, bool(center))
-    return influence_of(axes, n_components, mean, names, center=bool(center))
+    axes, mean = _axes_and_mean(X, weights, center=bool(center))
+    return influence_of(axes, n_components, mean, names, center=bool(center), weights=weights)
 
 
 def influence_of(
@@ -304,11 +300,11 @@ def influence_of(
     )
 
 
-def _weighted_axes(X: Array, weights: Array, *, center: bool) -> tuple[PrincipalAxes, Array]:
+def _axes_and_mean(X: Array, weights: Array | None, *, center: bool) -> tuple[PrincipalAxes, Array]:
     """Return all axes of weighted samples, with the samples themselves along them, and the mean."""
     mean, rows = centre_of(X, center, weights), centred(X, center, weights)
     axes = graded_axes(by_weight(rows, weights))
-    return replace(axes, coordinates=rows @ axes.basis), mean
+    return axes if weights is None else replace(axes, coordinates=rows @ axes.basis), mean
 
 
 def _weighted_errors(

@@ -27,7 +27,7 @@ from subspaces.pca.components import (
 from subspaces.pca.missing import count_through_holes
 from subspaces.pca.unequal_noise import count_in_equal_noise
 from subspaces.runtime.parameters import as_count, as_flag
-from subspaces.subspace import PrincipalAxes, centre_of
+from subspaces.subspace import PrincipalAxes, by_weight, centre_of
 
 # Samples with whole weights are repeated up to this many numbers (128 MB).
 MOST_REPEATED = 1 << 24
@@ -159,7 +159,7 @@ def varying_table(
     names = [str(name) for name in (range(len(matrix)) if given is None else given)]
     matrix, observed = _filled_with_means(matrix)
     mean = centre_of(matrix, center, weights)
-    rows = centred(matrix, center) if weights is None else _around(matrix, mean, weights)
+    rows = centred(matrix, center, weights)
     varies = np.any(rows != 0.0, axis=0)
     rows = rows if varies.all() else rows[:, varies]
     spread = None
@@ -175,20 +175,12 @@ def varying_table(
     columns = getattr(X, "columns", [f"x{j}" for j in range(len(varies))])
     variables = [str(name) for name, kept in zip(columns, varies, strict=True) if kept]
     filled = None if observed is None else rows.copy()
-    if weights is None:
-        axes = all_axes(rows, overwrite=True)
-    else:
-        axes = all_axes(np.sqrt(weights)[:, None] * rows, overwrite=True)
+    axes = all_axes(by_weight(rows, weights), overwrite=True)
+    if weights is not None:
         axes = replace(axes, coordinates=rows @ axes.basis)
     return VaryingTable(
         axes, filled, varies, center, mean, spread, names, observed, variables, weights
     )
-
-
-def _around(matrix: Array, mean: Array, weights: Array) -> Array:
-    """Return the rows (n, p) around their weighted mean, which is 0 if the origin is the centre."""
-    rows = matrix - mean
-    return rows - centre_of(rows, bool(mean.any()), weights)
 
 
 def _standard_deviations(
