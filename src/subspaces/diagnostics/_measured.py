@@ -26,6 +26,7 @@ from subspaces.diagnostics._composition import at_one_size
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.expression_values import counts_hint
 from subspaces.messages import ParameterError, ParameterTypeError
+from subspaces.pca.table import column_names
 from subspaces.preparation import Preparation, check_present, prepare_rows, scaled_to_total
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
@@ -97,7 +98,7 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
     matrix = _checked(X)
     p = matrix.shape[1]
     if names is None:
-        names = getattr(X, "columns", [f"x{j}" for j in range(p)])
+        names = column_names(X, p)
     if len(names) != p:
         raise ParameterError(
             "names", f"<names> has {len(names)} entries for {p} variables. Pass one for each."

@@ -24,7 +24,7 @@ from subspaces.pca.choice import PCAComponents
 from subspaces.pca.fit import PCAFit, checked_number, fit
 from subspaces.pca.outliers import PCAOutliers, outliers_of
 from subspaces.pca.press import PCAInfluence
-from subspaces.pca.table import varying_table
+from subspaces.pca.table import column_names, varying_table
 from subspaces.runtime import model_file
 from subspaces.runtime.extras import install
 from subspaces.runtime.fitted import fits_a_draft
@@ -192,12 +192,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         number, random = checked_number(self.n_components), self.random_state
         blocks = as_blocks(X)
         seed = 0 if random is None else int(as_generator(random).integers(2**31))
-        given, kept = X, dict[str, Any](seed=seed)
+        kept = dict[str, Any](seed=seed, single=is_single(X))
         if blocks is not None:
             many = SurveyedBlocks(blocks, surveyed(blocks))
             X = many.few_rows()
             if X is None:
-                kept |= {"variables": numbered(many.shape[1]), "single": is_single(given)}
+                kept["variables"] = column_names(X, many.shape[1])
                 how = {"center": self.center, "scale": self.scale}
                 return fit_blocks(many, number, self.rotation, weights, **how, **kept)
         X = in_memory(X)
@@ -209,9 +209,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ParameterError(
                 "sample_weight", fact, Advice("fill them with PCA().fit(X).impute(X) first")
             )
-        columns = getattr(X, "columns", numbered(len(table.varies)))
-        kept |= {"variables": tuple(map(str, columns)), "sample_names": row_names(X)}
-        kept["single"] = is_single(given)
+        columns = column_names(X, len(table.varies))
+        kept |= {"variables": columns, "sample_names": row_names(X)}
         return fit(table, number, self.rotation, **kept)
 
     def _attributes_of_fit(self) -> dict[str, Any]:
@@ -563,11 +562,6 @@ def _weights(sample_weight: ArrayLike, X: Data) -> Array:
         more = Advice("scale them to a sum above 1")
         raise ParameterError("sample_weight", fact, more, value=float(weights.sum()))
     return weights
-
-
-def numbered(count: int) -> tuple[str, ...]:
-    """Return names for variables without names: "x0", "x1", ..."""
-    return tuple(f"x{j}" for j in range(count))
 
 
 def is_single(X: Any) -> bool:

@@ -48,6 +48,7 @@ from subspaces.messages import (
 from subspaces.pca.components import all_axes
 from subspaces.pca.missing import column_regressions, hotelling, row_errors
 from subspaces.pca.press import incomplete_pca
+from subspaces.pca.table import column_names
 from subspaces.runtime.parameters import as_count, as_flag, as_real
 from subspaces.runtime.result import WithVerdict, as_frame
 from subspaces.runtime.threads import cached_property
@@ -385,11 +386,10 @@ def pca_outliers(
     gaps = np.isnan(matrix)
     holes = gaps if gaps.any() else None
     filled = matrix if holes is None else np.where(gaps, np.nanmean(matrix, axis=0), matrix)
-    names = getattr(X, "columns", [f"x{j}" for j in range(matrix.shape[1])])
     members = judge_samples(
         all_axes(centred(filled, center)), n_components, level, holes, center=center, robust=robust
     )
-    return outliers_of(members, level, row_names(X), tuple(map(str, names)))
+    return outliers_of(members, level, row_names(X), column_names(X, matrix.shape[1]))
 
 
 def judge_samples(

@@ -1,6 +1,7 @@
 """The variables of a table that vary, prepared for one PCA."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -172,8 +173,8 @@ def varying_table(
         warn_of_copies(rows, of_components=True)
     if observed is not None:
         observed = observed[:, varies]
-    columns = getattr(X, "columns", [f"x{j}" for j in range(len(varies))])
-    variables = [str(name) for name, kept in zip(columns, varies, strict=True) if kept]
+    columns = column_names(X, len(varies))
+    variables = [name for name, kept in zip(columns, varies, strict=True) if kept]
     filled = None if observed is None else rows.copy()
     axes = all_axes(by_weight(rows, weights), overwrite=True)
     if weights is not None:
@@ -181,6 +182,11 @@ def varying_table(
     return VaryingTable(
         axes, filled, varies, center, mean, spread, names, observed, variables, weights
     )
+
+
+def column_names(X: Any, count: int) -> tuple[str, ...]:
+    """Return the names of the columns as text; x0, x1 and so on if they have none."""
+    return tuple(map(str, getattr(X, "columns", [f"x{j}" for j in range(count)])))
 
 
 def _standard_deviations(
