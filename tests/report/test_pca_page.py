@@ -96,6 +96,14 @@ def test_the_findings_are_those_of_the_diagnostics(wine):
     assert found.explained == pytest.approx(found.components.explained[: found.n_shown])
 
 
+def test_components_below_the_noise_are_not_said_to_stand_without_any_sample(wine):
+    assert gather_pca(wine[0], scale=True).stand_without_any
+    found = gather_pca(wine[0])
+    assert found.components.n_components > 0
+    assert not found.stand_without_any
+    assert "alone" not in sections_of(page_of_pca(found))
+
+
 def test_a_frame_has_names_and_an_array_numbers(wine):
     X, _ = wine
     assert ": wine 95" in gather_pca(X, scale=True).outliers.verdict

@@ -217,6 +217,8 @@ def alone(draft: PCADraft) -> str | None:
     found, known = draft.found, draft.found.components
     if known.n_components == 0 or known.noise in ("none", "correlated", "unknown"):
         return None
+    if not (found.alone or found.stand_without_any):
+        return None
     if found.alone:
         words = " ".join(
             f"Component {r + 1} only exists because of {name_of(found, known.rests_on[r])}. "

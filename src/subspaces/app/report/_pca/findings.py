@@ -84,6 +84,12 @@ class PCAFindings:
         return np.flatnonzero(found.alone[: found.n_components]).tolist()
 
     @property
+    def stand_without_any(self) -> bool:
+        """Whether every component is stronger than noise whichever sample is left out."""
+        found = self.components
+        return bool((found.ratio_without[: found.n_components] > 1.0).all())
+
+    @property
     def most_influential(self) -> Indices:
         """Rows of the samples, the most influential first."""
         return np.argsort(-self.influence, kind="stable")

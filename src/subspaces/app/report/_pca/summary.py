@@ -88,6 +88,8 @@ def _on_one_sample(found: PCAFindings) -> str:
     if known.n_components == 0 or known.noise in ("none", "correlated", "unknown"):
         return ""
     if not found.alone:
+        if not found.stand_without_any:
+            return ""
         return (
             "No component depends on a single sample: each stays stronger than noise without the "
             "sample it depends on most."
