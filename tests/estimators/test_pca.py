@@ -319,21 +319,14 @@ class TestItsFile:
         assert same.feature_names_in_.tolist() == list(frame.columns)
         assert same.transform(frame).shape == (60, 0)
 
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
-            ({"n_features_in_": 3}, "does not match"),
-            ({"fit": 1}, "the attribute 'fit', which PCA does not have"),
-            ({"fit_": None}, "has the wrong type"),
-        ],
-    )
-    def test_what_does_not_fit_is_refused(self, X, change, message, tmp_path):
+    @pytest.mark.parametrize("change", [{"n_features_in_": 3}, {"fit": 1}, {"fit_": None}])
+    def test_what_does_not_fit_is_refused(self, X, change, tmp_path):
         path = tmp_path / "pca.npz"
         PCA().fit(X).save(path)
         saved = model_file.read(path)
         saved.state.update(change)
         model_file.write(path, saved)
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match="damaged"):
             load(path)
 
 
