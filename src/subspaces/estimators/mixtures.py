@@ -44,7 +44,6 @@ class MixtureClusterer(SubspaceClusterer):
     means_: Annotated[Array, "K", "p"]
     log_likelihood_: float
     log_likelihood_path_: Annotated[Array, "*"]
-    objective_: float
     bic_: float
     n_iter_: int
     stop_reason_: StopReason
