@@ -82,8 +82,7 @@ def test_a_mixed_frame_has_every_section(tmp_path):
     path = subspaces.report(mixed(), tmp_path / "page.html")
     page = path.read_text(encoding="utf-8")
     assert sections_of(page) == [
-        "summary", "columns", "missing", "clusters", "scores", "variables", "components",
-        "outliers",
+        "summary", "columns", "missing", "clusters", "components", "variables", "outliers",
     ]  # fmt: skip
     assert {"pair-1-2", "limits"} <= set(figures_of(page))
     words = " ".join(Outline(section(page, "clusters")).words)
@@ -132,7 +131,7 @@ def test_a_table_without_a_pca_has_a_page_all_the_same(frame, sections, tmp_path
 )
 def test_odd_tables_have_a_pca(frame, tmp_path):
     page = report(frame, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert {"scores", "outliers"} <= set(sections_of(page))
+    assert {"components", "outliers"} <= set(sections_of(page))
 
 
 def test_hostile_names_are_only_text(tmp_path):

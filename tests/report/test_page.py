@@ -420,7 +420,7 @@ def test_a_clear_cut_cluster_says_its_class_in_words(union):
 def test_clusters_have_the_names_that_they_are_given(union):
     model = PSC(2, n_components=2, random_state=0).fit(union.data)
     page = render(model, union.data, names=["B <cells>", "T cells"])
-    assert "<b>B &lt;cells&gt;</b>" in section(page, "summary")
+    assert ">B &lt;cells&gt;</a>" in section(page, "summary")
     assert "What sets T cells apart" in section(page, "clusters")
     assert '<option value="1">T cells</option>' in section(page, "samples")
     levels = figures_of(page)["overview"]["layout"]["meta"]["columns"][0]["levels"]

@@ -92,9 +92,20 @@ def figure(
         "uirevision": "kept",
     }
     if "scene" not in layout:
-        base["xaxis"] = {"title": {"text": xtitle}, "automargin": True, **(xaxis or {})}
+        base["xaxis"] = {
+            "title": {"text": xtitle, "standoff": 10},
+            "automargin": True,
+            **(xaxis or {}),
+        }
         base["yaxis"] = {"title": {"text": ytitle}, "automargin": True, **(yaxis or {})}
     return go.Figure(data=list(traces), layout={**base, **layout})
+
+
+def colour_bar(title: str) -> dict[str, Any]:
+    """Return plotly's settings of a colour bar above a figure, whose width it leaves alone."""
+    place = {"x": 0, "xanchor": "left", "xpad": 0, "y": 1, "yanchor": "bottom", "ypad": 4}
+    look = {"orientation": "h", "lenmode": "pixels", "len": 160, "thickness": 8, "outlinewidth": 0}
+    return {**place, **look, "nticks": 3, "tickangle": 0, "title": {"text": title}}
 
 
 def log_scale(values: Array) -> dict[str, Any]:

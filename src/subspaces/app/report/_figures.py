@@ -11,6 +11,7 @@ from subspaces.app.report._canvas import (
     COLOURS,
     DIVERGING,
     TEXT_ALONE,
+    colour_bar,
     figure,
     line,
     log_scale,
@@ -30,6 +31,8 @@ OWN = 99
 FILLED = ("circle", "square", "diamond", "cross", "triangle-up", "triangle-down", "x")
 # How many variables a figure lists.
 STRONGEST = 15
+# Room above a figure for its colour bar, in pixels.
+BAR = 40
 # Opacity of a bar that chance explains.
 PALE = 0.35
 DOTTED = {"dash": "dot", "width": 1.5, "color": "#888888"}
@@ -112,7 +115,8 @@ def figure_of_list(
     """Return a plotly figure of traces whose y-axis lists ``names``, the first on top."""
     ticks = {"tickvals": np.arange(len(names)), "ticktext": names}
     upright = {**ticks, "autorange": "reversed", "zeroline": False, **(yaxis or {})}
-    return figure(traces, height=76 + 18 * len(names), yaxis=upright, **layout)
+    height = 64 + layout.get("margin", {"t": 12})["t"] + 18 * len(names)
+    return figure(traces, height=height, yaxis=upright, **layout)
 
 
 def strongest_variables(found: Findings, loadings: Loadings, shade: str, limit: float = 0.0) -> Any:
@@ -158,11 +162,11 @@ def loadings_chart(
         "text": [[name] * len(places) for name in names],
         "hovertemplate": f"%{{text}}, {axis} %{{customdata}}: %{{z:.3g}}<extra></extra>",
         "customdata": np.tile(places + 1, (len(names), 1)),
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "nticks": 5, "title": {"text": title}},
+        "colorbar": colour_bar(title),
     }
     bare = {"showgrid": False, "zeroline": False}
     across = {"tickvals": places, "ticktext": [str(r + 1) for r in places], **bare}
-    margin = {"l": 56, "r": 12, "t": 12, "b": 44}
+    margin = {"l": 56, "r": 12, "t": BAR, "b": 44}
     return figure_of_list([cells], ticks, bare, xtitle=axis, xaxis=across, margin=margin)
 
 

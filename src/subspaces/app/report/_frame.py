@@ -1,6 +1,6 @@
 """`report`: one page for any data frame: columns, gaps, one PCA, clusters and outliers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,11 @@ from subspaces.app.report._pca import components as pca_components
 from subspaces.app.report._pca import samples as pca_samples
 from subspaces.app.report._pca.draft import PCADraft
 from subspaces.app.report._pca.findings import FEWEST_SAMPLES, PCAFindings, gather_pca
-from subspaces.app.report._summary import list_of_warnings, tile, tile_of_warnings
+from subspaces.app.report._summary import Point, list_of_points, points_of_warnings
 from subspaces.app.report._tables import simple
 from subspaces.app.tables import Column, Kind, columns_of, read_frame
 from subspaces.estimators import PSC
-from subspaces.messages import Message, listed, percent
+from subspaces.messages import Grade, Message, listed, percent
 from subspaces.named_table import MissingValues
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_flag
@@ -54,9 +54,10 @@ UNUSED = {
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters among the numbers: the verdict, and that of each sample (n,), -1 for none."""
+    """Clusters among the numbers: the verdict, how sure it is, the cluster of each sample (n,)."""
 
     verdict: str
+    grade: Grade
     labels: Labels
 
     @property
@@ -188,42 +189,45 @@ def _clusters(rows: Any, random_state: Seed) -> Clusters | None:
     model = PSC("auto", n_components="auto", affine="auto", random_state=random_state)
     with collect_warnings():
         model.fit(rows.to_numpy())
-    return Clusters(str(model.selection_["fact"]), model.labels_)
+    found = model.selection_
+    return Clusters(str(found["fact"]), Grade(found["grade"]), model.labels_)
 
 
 def summary(draft: FrameDraft) -> str:
-    """Return the HTML of "In short": what the table is, and one sentence on each finding."""
+    """Return the HTML of "In short": what the table is, and findings beside all samples."""
     n, pca = len(draft.names), draft.pca
-    numbers, categories = draft.of(Kind.NUMBER), draft.of(Kind.CATEGORY)
     what = f"{count(n, 'sample')}, {count(len(draft.columns), 'column')}: "
     kinds = [(len(draft.of(kind)), kind) for kind in Kind]
     words = [f"{m:,} {kind if m == 1 else MANY.get(kind, kind)}" for m, kind in kinds if m]
     what += ", ".join(words) or "none"
-    found = [each.verdict for each in (draft.clusters,) if each is not None]
-    if pca is not None:
-        found = [pca.components.verdict, *found, pca.outliers.verdict]
-    elif n < FEWEST_SAMPLES:
-        found.append(f"A PCA needs at least {FEWEST_SAMPLES} samples.")
-    else:
-        found.append("No column has numbers or categories that vary, so there is no PCA.")
-    tiles = [("Samples", f"{n:,}"), ("Numbers", f"{len(numbers):,}")]
-    tiles += [("Categories", f"{len(categories):,}")] * bool(categories)
-    if pca is not None:
-        tiles.append(("Components", str(pca.components.n_components)))
-        own = draft.clusters and draft.clusters.names
-        tiles.append(("Clusters", str(len(set(own) - {"no cluster"})) if own else "none"))
-        out = len(pca.outliers.outliers)
-        tiles.append(("Samples that do not belong", f"{out:,}"))
-    gaps = _gaps(draft)
-    tiles += [] if gaps is None else [("Values missing", percent(gaps.share))]
-    tiles += tile_of_warnings(draft.doubts)
-    items = "".join(f"<li>{escape(each)}</li>" for each in found)
     done = "".join(f"<li>{escape(each)}</li>" for each in _done(draft))
-    return (
-        f'<p class="verdict">{escape(what)}.</p><dl class="tiles">'
-        f'{"".join(tile(*each) for each in tiles)}</dl><ul class="verdicts">{items}</ul>'
-        f"<h3>How the columns were used</h3><ul>{done}</ul>"
-    )
+    said = f"{list_of_points(_points(draft))}<h3>How the columns were used</h3><ul>{done}</ul>"
+    verdict = f'<p class="verdict">{escape(what)}.</p>'
+    if pca is None:
+        return verdict + said
+    drawn = pca_samples.scores(draft.pca_draft)
+    return f'{verdict}<div class="first"><div>{said}</div><div>{drawn}</div></div>'
+
+
+def _points(draft: FrameDraft) -> Iterator[Point]:
+    """Yield what was found out about the table, doubts among it."""
+    pca, gaps = draft.pca, _gaps(draft)
+    if pca is not None:
+        known, out = pca.components, pca.outliers
+        yield Point("Components", escape(known.verdict), "components", known.grade)
+        yield Point("Outliers", escape(out.verdict), "outliers", out.grade)
+    elif len(draft.names) < FEWEST_SAMPLES:
+        yield Point("No PCA", f"A PCA needs at least {FEWEST_SAMPLES} samples.")
+    else:
+        yield Point("No PCA", "No column has numbers or categories that vary.")
+    if draft.clusters is not None:
+        words, grade = escape(draft.clusters.verdict), draft.clusters.grade
+        yield Point("Clusters", words, "clusters", grade)
+    if gaps is not None:
+        yield Point(
+            "Missing values", f"{percent(gaps.share)} of the values are missing.", "missing"
+        )
+    yield from points_of_warnings(draft.doubts)
 
 
 def _done(draft: FrameDraft) -> list[str]:
@@ -245,11 +249,6 @@ def _done(draft: FrameDraft) -> list[str]:
     if draft.pca is not None and gone:
         said.append(f"Left out {count(gone, 'sample')} without numbers.")
     return said or ["The table has no columns."]
-
-
-def warnings(draft: FrameDraft) -> str | None:
-    """Return the HTML list of what is doubtful; None if nothing is."""
-    return list_of_warnings(draft.doubts)
 
 
 def columns(draft: FrameDraft) -> str | None:
@@ -364,12 +363,10 @@ def _of_pca(write: Callable[[PCADraft], str | None]) -> Callable[[FrameDraft], s
 
 SECTIONS: dict[str, tuple[str, Callable[[FrameDraft], str | None]]] = {
     "summary": ("In short", summary),
-    "warnings": ("Warnings", warnings),
     "columns": ("The columns", columns),
     "missing": ("What is missing", missing),
     "clusters": ("Clusters", clusters),
-    "scores": ("The samples on the components", _of_pca(pca_samples.scores)),
-    "variables": ("Which variables make them", _of_pca(pca_components.variables)),
     "components": ("How many components", _of_pca(pca_components.components)),
+    "variables": ("Which variables make them", _of_pca(pca_components.variables)),
     "outliers": ("Which samples do not belong", _of_pca(pca_samples.outliers)),
 }

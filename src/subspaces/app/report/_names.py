@@ -2,7 +2,7 @@
 
 import html
 import unicodedata
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,10 +70,14 @@ def dimension(value: int) -> str:
 
 def shape_of(answer: Mapping[str, Any]) -> str:
     """Return the dimensions and the centre of an answer: ``dimensions 1 and 3, with centres``."""
-    sizes = answer["n_components"]
+    centres = "with centres" if answer["affine"] else "through the origin"
+    return f"{dimensions_of(answer['n_components'])}, {centres}"
+
+
+def dimensions_of(sizes: Sequence[int]) -> str:
+    """Return the dimensions of clusters as text: ``dimensions 1 and 3``, say."""
     several = in_a_row(sizes) if len(sizes) <= LISTED else f"{min(sizes)} to {max(sizes)}"
-    words = f"dimensions {several}" if len(set(sizes)) > 1 else f"dimension {sizes[0]}"
-    return f"{words}, {'with centres' if answer['affine'] else 'through the origin'}"
+    return f"dimensions {several}" if len(set(sizes)) > 1 else f"dimension {sizes[0]}"
 
 
 def count(value: int, thing: str) -> str:

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array, Indices
+from subspaces._types import Array, Indices, Labels
 from subspaces.app.report._canvas import (
     DIVERGING,
     GREY,
     colour,
+    colour_bar,
     figure,
     narrow,
     random_part,
@@ -179,10 +180,7 @@ def _heat(found: Findings, variables: Indices) -> Any:
         "zmin": -picture.MOST_SD,
         "zmax": picture.MOST_SD,
         "colorscale": DIVERGING,
-        "colorbar": {
-            "thickness": 10, "outlinewidth": 0, "lenmode": "pixels", "len": 130, "y": 1,
-            "yanchor": "top", "nticks": 5, "title": {"text": "z-score"},
-        },
+        "colorbar": colour_bar("z-score"),
         "hovertemplate": "%{customdata}<br>%{text}: z-score %{z:.2f}<extra></extra>",
     })  # fmt: skip
     ends = np.flatnonzero(np.diff(found.labels[order])) + 0.5
@@ -196,8 +194,8 @@ def _heat(found: Findings, variables: Indices) -> Any:
     places = [*range(len(bars)), *range(top, top + len(names))]
     return figure(
         traces,
-        height=60 + 17 * (top + len(names)),
-        margin={"l": 56, "r": 12, "t": 12, "b": 28},
+        height=88 + 17 * (top + len(names)),
+        margin={"l": 56, "r": 12, "t": 40, "b": 28},
         shapes=[{**line, "x0": x, "x1": x} for x in ends],
         xaxis={"tickvals": middles.tolist(), "ticktext": called, **bare},
         yaxis={"tickvals": places, "ticktext": ticks, "autorange": "reversed", **bare},
@@ -230,13 +228,18 @@ def _bar(found: Findings, of: Column, order: Indices, place: int) -> dict[str, A
     }
 
 
-def small_picture(places: Array, labels: Indices, most: int = 600) -> str:
-    """Return an SVG of samples (n, 2) coloured by cluster, for several beside each other."""
+def small_picture(found: Findings, labels: Labels, most: int = 600) -> str:
+    """Return an SVG of the samples coloured by other labels, in colours that match the clusters."""
+    assert found.picture is not None
+    names = [str(k) for k in range(int(labels.max()) + 1)]
+    matched = _colours(found, Column("", names, labels.astype(float)))
+    shades = [*map(colour, matched), GREY]
+    places = found.picture.places
     shown = random_part(len(labels), most, [])
     low, span = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-300)
     at = 4 + (places[shown] - low) / span * [192, 112]
     dots = "".join(
-        f'<circle cx="{x:.1f}" cy="{120 - y:.1f}" r="2.2" fill="{colour(int(k))}"/>'
+        f'<circle cx="{x:.1f}" cy="{120 - y:.1f}" r="2.2" fill="{shades[k]}"/>'
         for (x, y), k in zip(at, labels[shown], strict=True)
     )
     return f'<svg class="small-picture" viewBox="0 0 200 120" aria-hidden="true">{dots}</svg>'

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import zlib
 from collections.abc import Callable, Container, Mapping
 from datetime import date
 from importlib.metadata import version
@@ -49,7 +50,7 @@ def page(
         version=version("subspaces"),
         date=_today(),
         figures=inside_script(f"{{{drawings}}}"),
-        plotly=plotly,
+        plotly=base64.b64encode(zlib.compress(plotly.encode(), 9)).decode(),
         script=script,
     )
 

@@ -5,6 +5,7 @@ import platform
 from importlib.metadata import version
 
 import numpy as np
+from sklearn.base import clone
 
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._names import as_text, escape
@@ -27,7 +28,10 @@ def repeat(draft: Draft) -> str:
         told = f"{preparation.taken_for} " if preparation.taken_for else ""
         rows.append(["Values", escape(f"{told}Prepared before clustering: {preparation}.")])
     kind = type(model).__name__
-    call = " ".join(repr(model).split())
+    made = model
+    if preparation is not None and preparation.axes is not None:  # the recipe chose the number
+        made = clone(model).set_params(n_clusters=len(found.clusters))
+    call = " ".join(repr(made).split())
     lines = [f"from subspaces import {kind}", f"model = {call}.fit(X)"]
     lines += ["# X: the prepared values"] if preparation is not None else []
     code = "\n".join(map(escape, lines))
@@ -36,7 +40,7 @@ def repeat(draft: Draft) -> str:
     rows.append(["Seed", "none, so another fit may differ" if seed is None else _code(str(seed))])
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     rows.append(["Versions", f"Python {platform.python_version()}, {versions}"])
-    return simple("How these clusters were made.", ["", ""], rows, kind="whole words facts")
+    return simple("How these clusters were made.", [], rows, kind="whole words facts")
 
 
 def _code(text: str) -> str:

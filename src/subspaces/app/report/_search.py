@@ -8,7 +8,7 @@ from subspaces._types import Labels
 from subspaces.app.report import _figures, _tables
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._findings import Findings
-from subspaces.app.report._names import count, dimension, duration, escape, number, shape_of
+from subspaces.app.report._names import count, dimensions_of, duration, escape, number, shape_of
 from subspaces.app.report._overview import small_picture
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
@@ -88,18 +88,17 @@ def _chosen_in_words(found: Findings) -> str:
     }
     left_open = [name for name in names if str(getattr(found.model, name, None)) == "auto"]
     words = in_a_row([names[name] for name in left_open])
-    each = [dimension(c.dimension or 0) for c in found.clusters]
-    dimensions = f"each {each[0]}" if len(set(each)) == 1 < len(each) else ", ".join(each)
+    sizes = [c.dimension or 0 for c in found.clusters]
+    if not any(sizes):
+        shape = "each of them a mean profile"
+    elif "affine" in left_open:
+        shape = shape_of({"n_components": sizes, "affine": found.model.affine_})
+    else:
+        shape = dimensions_of(sizes)
     counted = ""
     if "n_variables" in left_open and found.model.n_variables_ is not None:
         counted = f", {count(found.model.n_variables_, 'variable')} per axis"
-    centred = ""
-    if "affine" in left_open:
-        centred = ", with centres" if found.model.affine_ else ", through the origin"
-    return (
-        f"PSC chose {words}: {count(len(found.clusters), 'cluster')} "
-        f"({dimensions}{centred}){counted}."
-    )
+    return f"PSC chose {words}: {count(len(found.clusters), 'cluster')}, {shape}{counted}."
 
 
 def _candidates(draft: Draft, table: dict[str, Any]) -> str:
@@ -109,8 +108,8 @@ def _candidates(draft: Draft, table: dict[str, Any]) -> str:
     if len(answers) > 1:
         items = "".join(_answer(draft, each) for each in answers)
         words += (
-            "<p>These answers are worth a look, the simplest first. To get another answer, pass "
-            f'its numbers to PSC.</p><ul class="answers">{items}</ul>'
+            "<p>These answers are worth a look, the simplest first. To get another answer, fit the "
+            f'model that is written below it.</p><ul class="answers">{items}</ul>'
         )
     if len(table["icl"]) > 1:
         words += f"<details><summary>All candidates</summary>{_ranked(table)}</details>"
@@ -126,9 +125,10 @@ def _answer(draft: Draft, answer: dict[str, Any]) -> str:
     drawn = ""
     if found.rows is not None and found.rows.size <= MOST_VALUES and found.picture is not None:
         labels = found.labels if is_chosen else _labels_of(draft, answer)
-        drawn = small_picture(found.picture.places, labels)
+        drawn = small_picture(found, labels)
     kind = ' class="chosen"' if is_chosen else ""
-    return f"<li{kind}>{drawn}<span>{words}</span></li>"
+    model = " ".join(repr(PSC(**answer)).split())
+    return f"<li{kind}>{drawn}<span>{words}</span><br><code>{escape(model)}</code></li>"
 
 
 def _labels_of(draft: Draft, answer: dict[str, Any]) -> Labels:

@@ -67,21 +67,24 @@ class Point:
 
 def summary(draft: Draft) -> str:
     """Return the HTML of the first section: findings and doubts in words, beside all samples."""
-    points = "".join(
-        map(_item, sorted(_points(draft), key=lambda point: DOUBTS.index(point.grade)))
-    )
     clusters = "".join(_cluster_in_words(draft, c) for c in draft.found.clusters[:CLUSTERS])
     unlisted = len(draft.found.clusters) - CLUSTERS
     if unlisted > 0:
         clusters += f'<li><span></span><a href="#clusters">{unlisted} more</a></li>'
     listed = f'<ul class="points clusters">{clusters}</ul>'
     verdict = f'<p class="verdict"><a href="#clusters">{_sizes(draft.found)}</a></p>'
-    said, drawn = f'<ul class="points">{points}</ul>', overview(draft)
+    said, drawn = list_of_points(_points(draft)), overview(draft)
     if not drawn:
         return verdict + listed + said
     few = len(draft.found.clusters) <= BESIDE
     left, right = (listed + said, drawn) if few else (listed, drawn + said)
     return f'{verdict}<div class="first"><div>{left}</div><div>{right}</div></div>'
+
+
+def list_of_points(points: Iterable[Point]) -> str:
+    """Return findings and doubts as an HTML list, the gravest doubt last."""
+    ordered = sorted(points, key=lambda point: DOUBTS.index(point.grade))
+    return f'<ul class="points">{"".join(map(_item, ordered))}</ul>'
 
 
 def _item(point: Point) -> str:
@@ -139,7 +142,12 @@ def _points(draft: Draft) -> Iterator[Point]:
     if found.missing is not None:
         words = f"{percent(found.missing.share)} of the values are missing."
         yield Point("Missing values", words, "missing")
-    for each in model.record_.warned:
+    yield from points_of_warnings(model.record_.warned)
+
+
+def points_of_warnings(warned: Iterable[Message]) -> Iterator[Point]:
+    """Yield a point on each warning or note."""
+    for each in warned:
         note = each.kind == "note"
         grade = Grade.UNKNOWN if note else Grade.DOUBTFUL
         yield Point("Good to know" if note else "Check this", escape(each), "", grade)
@@ -182,11 +190,12 @@ def _cluster_in_words(draft: Draft, cluster: Cluster) -> str:
     found, k = draft.found, cluster.number
     parts = [f"{count(len(cluster.members), 'sample')}"]
     parts += [of] if (of := classes_in_words(found, k)) else []
-    words = f"<b>{escape(heading(found, k))}</b>: {', '.join(parts)}."
+    words = f'<a class="name" href="#cluster-{k}">{escape(heading(found, k))}</a>: '
+    words += f"{', '.join(parts)}."
     ways = _ways(draft, cluster)
     if ways:
         words += f" {'; '.join(ways)}."
-    return f'<li>{swatch(k)}<span>{words} <a class="where" href="#cluster-{k}">show</a></span></li>'
+    return f"<li>{swatch(k)}<span>{words}</span></li>"
 
 
 def heading(found: Findings, k: int) -> str:
@@ -205,7 +214,10 @@ def classes_in_words(found: Findings, k: int) -> str:
     name, size = str(names[order[0]]), int(counts[order[0]])
     total, shown = own.count(name), _class(name, "of ")
     if size < MOSTLY * len(members):
-        return f"no single class ({100 * size / len(members):.0f} % {_class(name)})"
+        shares = (
+            f"{100 * counts[i] / len(members):.0f} % {_class(str(names[i]))}" for i in order[:2]
+        )
+        return f"no single class ({', '.join(shares)})"
     held = f"all {total:,} {shown}" if size == total else f"{size:,} of the {total:,} {shown}"
     others = len(members) - size
     if not others:
@@ -213,7 +225,7 @@ def classes_in_words(found: Findings, k: int) -> str:
     if len(names) > 1 + NAMED_CLASSES:
         return f"{held} and {count(others, 'other')}"
     more = [f"{counts[i]:,} {_class(str(names[i]), 'of ')}" for i in order[1:]]
-    return f"{held} and {in_a_row(more)}"
+    return in_a_row([held, *more])
 
 
 def _class(name: str, link: str = "") -> str:

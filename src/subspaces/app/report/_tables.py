@@ -15,7 +15,7 @@ MOST_VARIABLES = 1500
 # How many columns of loadings a table has at most, so that it fits a screen.
 MOST_AXES = 4
 # Headings of columns of words; those of numbers are set to the right.
-WORDS = ("Sample", "Variable", "Cluster", "Class", "Next", "Belongs", "Beyond chance")
+WORDS = ("Sample", "Variable", "Cluster", "Class", "Next", "Belongs", "Because", "Beyond chance")
 
 # Headings of the table of starts whose fields have other names, and fields that it leaves out.
 STARTS = {"merit": "score", "n_iter": "iterations", "stop_reason": "how it ended"}
@@ -156,7 +156,10 @@ def differences(found: Findings) -> str:
     caption = "All variables that differ."
     if len(rows) < full:
         caption = f"The first {most:,} variables of each cluster ({len(rows):,} of {full:,} rows)."
-    caption += " Difference is the mean of the cluster minus the mean of all other samples."
+    caption += (
+        " Difference is the mean of the cluster minus the mean of all other samples, in the values "
+        "that were clustered."
+    )
     if known:
         caption += " Effect is this difference in standard deviations within the clusters."
     caption += _note_on_single_samples(found)
@@ -313,11 +316,12 @@ def by_cluster(found: Findings, clusters: Iterable[int | None]) -> dict[str, str
 def _scrolled(caption: str, top: str, rows: Iterable[str], kind: str) -> str:
     lines = list(rows)
     label, body = escape(caption.split(".")[0]), "\n".join(lines)
+    head = f"<thead><tr>{top}</tr></thead>" if top else ""
     above = f'<span data-rows="{len(lines):,}">{caption}</span>'
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
         f'<table class="{kind}"><caption>{above}</caption>'
-        f"<thead><tr>{top}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
+        f"{head}<tbody>\n{body}\n</tbody></table></div>"
     )
 
 

@@ -1,6 +1,6 @@
 "use strict";
 // The page's own script: draws the figures as they come into view, follows light and dark, and
-// filters, sorts and copies the tables. It runs before plotly, so that the tables need not wait.
+// filters, sorts and copies the tables. These need not wait for plotly, which is unpacked last.
 
 // Plotly tries out what a browser can do by errors, whose traces would take a second of its start.
 Error.stackTraceLimit = 0;
@@ -24,11 +24,11 @@ function paint(name) {
   return colour;
 }
 
-// Names of variables may take a third of the width, so that bars have room; they are cut beyond.
-const LETTER = 6.5;
+// Names of variables may take so much of the width, so that bars have room; they are cut beyond.
+const LETTER = 6.5, ROOM = 0.43;
 
 function shortened(axis, width) {
-  const most = Math.max(16, Math.floor(width / 3 / LETTER));
+  const most = Math.max(16, Math.floor((ROOM * width) / LETTER));
   const cut = (text) => {
     const letters = text.match(/&\w+;|./gsu) ?? [];  // the text is escaped: &lt; is one letter
     if (letters.length <= most) return text;
@@ -108,6 +108,7 @@ function content(place) {
 }
 
 function draw(place) {
+  if (!window.Plotly) return;  // once plotly is there, it draws all that is in view
   const { layout } = figures[place.dataset.figure], data = content(place);
   drawn.add(place);
   fitting.observe(place);
@@ -127,21 +128,30 @@ const seen = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) {
     if (!isIntersecting) continue;
     seen.unobserve(target);
-    draw(target);
+    setTimeout(draw, 0, target);  // one at a time, so that the first is seen at once
   }
 }, { rootMargin: "400px" });
-addEventListener("DOMContentLoaded", () => {
-  for (const place of document.querySelectorAll("[data-figure]")) seen.observe(place);
-});
+const places = document.querySelectorAll("[data-figure]");
+
+async function unpack() {
+  const packed = atob(document.getElementById("plotly").textContent);
+  const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const script = document.createElement("script");
+  script.textContent = await new Response(stream).text();
+  document.head.append(script);
+  for (const place of places) seen.observe(place);
+}
+unpack();
 
 const repaint = () => drawn.forEach(draw);
 addEventListener("beforeprint", () => {
   // A figure that is folded away has no size to be drawn in.
-  for (const place of document.querySelectorAll("[data-figure]")) if (place.offsetWidth) draw(place);
+  for (const place of places) if (place.offsetWidth) draw(place);
 });
 
 // A link to a section that is folded away unfolds it.
-for (const link of document.querySelectorAll("nav a, a.where"))
+for (const link of document.querySelectorAll("a[href^='#']"))
   link.addEventListener("click", () => {
     const folded = document.querySelector(`${link.hash} > details`);
     if (folded) folded.open = true;
@@ -176,7 +186,7 @@ function close() {
   open = null;
   place.dataset.figure = place.dataset.flat;
   toggle.setAttribute("aria-pressed", "false");
-  Plotly.purge(place);
+  window.Plotly?.purge(place);
   draw(place);
 }
 for (const toggle of document.querySelectorAll("[data-space]")) {
@@ -190,7 +200,7 @@ for (const toggle of document.querySelectorAll("[data-space]")) {
     place.dataset.figure = toggle.dataset.space;
     toggle.setAttribute("aria-pressed", "true");
     open = { place, toggle };
-    Plotly.purge(place);
+    window.Plotly?.purge(place);
     draw(place);
   });
 }

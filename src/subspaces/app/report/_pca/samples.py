@@ -137,7 +137,11 @@ def _table_of_samples(found: PCAFindings) -> str:
         "often a normal sample is this far."
     )
     classes = {name: name for name in sorted(set(groups))}
-    return _tables.lookup("sample", caption, ["Sample", *columns], rows, classes, "Class")
+    return _tables.lookup("sample", caption, ["Sample", *columns], rows, classes, _heading(found))
+
+
+def _heading(found: PCAFindings) -> str:
+    return "Class" if found.class_word else "Cluster"
 
 
 def _columns(found: PCAFindings) -> dict[str, Callable[[int], str]]:
@@ -146,7 +150,7 @@ def _columns(found: PCAFindings) -> dict[str, Callable[[int], str]]:
     out, chance = set(known.outliers.tolist()), np.minimum(known.t2_p_value, known.q_p_value)
     columns: dict[str, Callable[[int], str]] = {}
     if classes is not None:
-        columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
+        columns[_heading(found)] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
     columns["Belongs"] = lambda i: f"<td>{'no' if i in out else 'yes'}</td>"
     if found.n_shown:
         columns["Far out"] = lambda i: _tables.number_cell(known.t2[i])
