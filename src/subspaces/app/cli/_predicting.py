@@ -58,8 +58,8 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
         if far > MANY * len(ratios):
             warn(
                 f"{far} of {len(ratios)} new samples lie over {FAR:g} times as far from their "
-                "cluster as the samples of the fit. Check that this table has the units of the "
-                "fitted one"
+                "cluster as the samples of the fit. Check that this table has the same units as "
+                "the fitted one"
             )
     return columns
 
