@@ -144,7 +144,8 @@ def _starts(
     dimension: Any = settings.n_components
     if np.ndim(dimension) == 0:
         random = as_generator(settings.random_state)
-        yield "means", k_means(rows, n_clusters, random)
+        # More runs of K-means find better means, and then too many clusters look good.
+        yield "means", k_means(rows, n_clusters, random, n_starts=1)
     for affine in models:
         if is_auto(settings.n_components):
             dimension = min(2, _rank(rows, affine) - 1)

@@ -71,14 +71,16 @@ def rows_to_labels(vectors: Array, n_clusters: int, random: np.random.Generator)
     return labels if len(distinct) <= n_clusters else k_means(unit, n_clusters, random)
 
 
-def k_means(rows: Array, n_clusters: int, random: np.random.Generator) -> Labels:
+def k_means(
+    rows: Array, n_clusters: int, random: np.random.Generator, n_starts: int = KMEANS_STARTS
+) -> Labels:
     """Return the labels (n,) of the best of some runs of K-means, which go on side by side.
 
     For some thousand rows this takes a fraction of scikit-learn's time, most of which goes to
     checks.
     """
     rows = rows - rows.mean(axis=0)
-    centres = spread_centres(rows, n_clusters, random, KMEANS_STARTS)
+    centres = spread_centres(rows, n_clusters, random, n_starts)
     return settled(rows, centres, SETTLED * float(rows.var(axis=0).mean()))
 
 
