@@ -11,7 +11,7 @@ depend on a few of them?
 # Load the table
 # --------------
 # The measurements have different units, so use ``scale=True``. Otherwise proline dominates the
-# first component, because its values are in the hundreds:
+# first component, because its values are in the hundreds. This fit shows it:
 from sklearn.datasets import load_wine
 
 from subspaces import PCA, plots
@@ -40,8 +40,8 @@ axes = plots.components(model.choice_)
 # three help to predict. The other three are real, but 178 wines are too few to find their exact
 # directions. Use six components to describe the wines, and three to denoise or to fill in values.
 #
-# A rule of thumb gives yet another answer. Ten components hold 95 % of the variance, but this does
-# not tell you which of them are noise:
+# A rule of thumb gives yet another answer: keep 95 % of the variance. This takes ten components,
+# but does not tell you which of them are noise:
 print(PCA(0.95, scale=True).fit(X).n_components_)
 
 # %%
@@ -54,8 +54,8 @@ table = model.loadings()
 print(table[table.component == 1].round(2).to_string(index=False))
 
 # %%
-# If a mark is filled, the loading is not 0. If it is hollow, the loading may be 0. In the first
-# component you can be sure of flavanoids, while ash plays no part.
+# If a mark is filled, the loading is not 0. If it is hollow, the loading may be 0. The first
+# component depends on flavanoids for sure, and hardly on ash.
 ax = plots.loadings(model)
 
 # %%
@@ -86,21 +86,21 @@ ax = plots.biplot(model, X, classes=kind)
 #
 # Which wines do not fit?
 # -----------------------
-# ``outliers`` compares each wine with a PCA of all other wines. A wine can be far out along the
-# components (T2), or far from them (Q):
+# ``outliers`` compares each wine with a PCA of all other wines. A wine can be far from the centre
+# along the components (T2), or far from the components (Q):
 outliers = model.outliers()
 print(outliers.verdict)
 above, below = outliers.plot()
 
 # %%
-# See the reason. Wine 95 has much magnesium but little ash:
+# See the reason. Wine 95 has more magnesium and less ash than the components predict:
 print(outliers.contributions(95).round(1))
 ax = plots.contributions(outliers, 95)
 
 # %%
-# In one of 20 tables without outliers, a wine is named by chance. Many outliers of one kind are
-# harder to find, because they turn the components towards themselves. Check again with a method
-# that starts from the half of the wines that fits best:
+# Even if there were no outliers, some wine would be named with a chance of 5 %. Many outliers of
+# one kind are harder to find, because they turn the components towards themselves. Check again with
+# a method that starts from the half of the wines that fits best:
 from subspaces.diagnostics import pca_influence, pca_outliers
 
 scaled = (X - X.mean()) / X.std()
@@ -109,8 +109,8 @@ print(pca_outliers(scaled, 3, robust=True).verdict)
 # %%
 # Does it depend on a few wines?
 # ------------------------------
-# ``rests_on_`` names the most influential wine of each component, and ``influence_`` has a value
-# for each wine. Fit again without the most influential wines, and see whether the loadings change:
+# ``pca_influence`` measures the influence of each wine. Fit again without the five most influential
+# wines, and compare the components. A cosine of 1 means that a component did not turn:
 import numpy as np
 
 result = pca_influence(scaled, 3)
@@ -121,7 +121,7 @@ agreement = abs((without.components_ * model.components_).sum(axis=1))
 print("cosines without the five most influential wines:", agreement.round(3))
 
 # %%
-# Cosines near 1 mean that the components do not depend on these wines.
+# All cosines are near 1, so the components do not depend on these wines.
 #
 # Keep missing values as they are
 # -------------------------------
@@ -140,4 +140,4 @@ print(f"error of a filled value {np.std(error):.2f}, of the mean {np.std(by_mean
 # - "How many components are there?" and "How many predict best?" are different questions.
 # - Interpret a loading only if its interval excludes 0 and its component is not mixed.
 # - Check which samples do not fit, and whether the result depends on a few of them.
-# - If the scores form clouds, look for clusters.
+# - If the scores form separate clouds, look for clusters.

@@ -6,7 +6,7 @@ This tutorial takes 10 minutes. You cluster 901 images of handwritten digits, an
 that you can mail. You know that there are five digits, and want to know how good the clusters are.
 
 You will see three things. First, PSC puts more images into the right cluster than K-means. Second,
-each label has a probability, and some probabilities are too close to 1. Third, if you let the model
+each label has a probability, and some probabilities are too high. Third, if you let the model
 choose the number of clusters, it finds more than five, and you can see why.
 """
 
@@ -34,10 +34,10 @@ for ax, image in zip(axes.flat, X, strict=False):
 # If you write a 1 thicker, longer or more slanted, many pixels change together. The images of one
 # digit therefore lie near a subspace of a few dimensions. Other digits change in other ways, so
 # they have other subspaces. All subspaces pass through the origin, because an image with half the
-# ink is still the same digit. This is what ``affine=False``, the default, means.
+# ink is still the same digit. Use ``affine=False`` for such subspaces. It is the default.
 #
-# How many dimensions should you choose? Nine is common for images of one object. You will see below
-# that the result hardly depends on it.
+# How many dimensions should you choose? People often use nine for images of one object. You will
+# see below that the result hardly depends on it.
 from subspaces import PSC
 
 model = PSC(n_clusters=5, n_components=9, random_state=0).fit(X)
@@ -65,7 +65,7 @@ for dimension in (3, 6, 12):
 # Look at a cluster
 # -----------------
 # You can draw the axes of a subspace as images. The first axis of each cluster looks like its
-# digit, because the subspace passes through the origin. The next axes show how the digit varies. If
+# digit, because the subspace passes through the origin. The next axes show how the digit varies: if
 # blue pixels get lighter, red ones get darker.
 from subspaces import plots
 
@@ -123,8 +123,8 @@ for ax, i in zip(axes, worst, strict=True):
 
 # %%
 # **A reason to doubt.** The model assumes Gaussian noise, but pixels are not Gaussian. The
-# probabilities are therefore too close to 1. ``label_confidence`` clusters two halves of the
-# images. The more their labels disagree, the more it lowers the probabilities:
+# probabilities are therefore too high. ``label_confidence`` clusters two halves of the images. The
+# more their labels disagree, the more it lowers the probabilities:
 from subspaces.diagnostics import label_confidence
 
 honest = label_confidence(model, X, random_state=0)
@@ -149,8 +149,8 @@ for each in caught:
 
 # %%
 # **Another reason to doubt.** The number is not 5, and the warning says why: pixels have heavy
-# tails. But see what is in the clusters before you call them wrong. Each row is a cluster, and each
-# column a digit:
+# tails. But look at the clusters before you call them wrong. Each row is a cluster, and each column
+# is a digit:
 table = np.zeros((chosen.n_clusters_, 5), dtype=int)
 np.add.at(table, (chosen.labels_, digit[::3]), 1)
 print(table)
@@ -180,6 +180,6 @@ print(sorted(path.name for path in folder.iterdir()))
 # What to remember
 # ----------------
 # - Use subspaces if the samples of each group vary in a few directions.
-# - Check stability, and compare with K-means. Look at samples to which they give different labels.
-# - Probabilities assume that the clusters are right. Lower them with ``label_confidence``.
-# - The number of clusters can differ from yours and still be right. See what is in the clusters.
+# - Check stability, and compare with K-means. Look at samples whose labels differ.
+# - Probabilities assume that the clusters are right. Correct them with ``label_confidence``.
+# - The number of clusters can differ from yours and still be right. Look at what they contain.

@@ -47,16 +47,16 @@ print("centres:", model.affine_)
 ax = plots.candidates(model)
 
 # %%
-# **A reason to doubt.** Two clusters are inside the band, and the verdict advises you to look at
-# them. A cross table shows how the two answers are related:
+# **A reason to doubt.** The point for two clusters is inside the band, and the verdict advises you
+# to look at it. A cross table shows how the two answers are related:
 two = PSC(2, n_components="auto", affine="auto", random_state=0).fit(X)
 table = np.zeros((3, 2), dtype=int)
 np.add.at(table, (model.labels_, two.labels_), 1)
 print(table)
 
 # %%
-# One of the two clusters contains two of the three. So the second answer is a coarser view of the
-# same structure. Both can be right, depending on your question.
+# The second answer joins two of the three clusters, and keeps the other. Both answers can be right,
+# depending on your question.
 #
 # Do other birds give the same clusters?
 # --------------------------------------
@@ -67,8 +67,8 @@ for each in (model, two):
     print(each.n_clusters_, stability(each, X, n_resamples=3, random_state=0).verdict)
 
 # %%
-# Both answers are stable. Now ask whether the third cluster is more than chance. ``against=2``
-# makes the same search in tables that have two clusters:
+# Both answers are stable. Now ask whether the third cluster is more than chance. ``against=2`` runs
+# the same search on random tables that have two clusters:
 print(is_real(model, X, against=2, n_nulls=19, random_state=0).verdict)
 
 # %%
@@ -88,7 +88,7 @@ print(birds.groupby(model.labels_).mean().round(1).to_string())
 # %%
 # What sets the clusters apart, and what varies within
 # ----------------------------------------------------
-# You can ask two questions about each cluster. First, how do its means differ from those of all
+# You can ask two questions about each cluster. First, how does its mean differ from that of all
 # other birds?
 figure, axes = plt.subplots(1, 3, figsize=(8, 2.6), layout="tight")
 for k, ax in enumerate(axes):
@@ -111,7 +111,8 @@ print(table)
 
 # %%
 # Only four birds are not in the cluster of their species. Compare this with other methods by the
-# adjusted Rand index. K-means and the mixture get the right number of clusters, and PSC does not:
+# adjusted Rand index. We tell K-means and the mixture that there are three clusters. PSC finds that
+# out by itself:
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
@@ -126,8 +127,8 @@ print(f"Gaussian mixture, 3 clusters {adjusted_rand_score(species, mixture):.2f}
 # %%
 # What if values are missing?
 # ---------------------------
-# Remove a tenth of all measurements at random and fit again. If a bird has only one value left, you
-# cannot tell its line, so leave such birds out:
+# Remove a tenth of all measurements at random and fit again. One value is not enough to find the
+# line of a bird, so leave out birds with only one value:
 gaps = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
 gaps = gaps[gaps.notna().sum(axis=1) > 1]
 with_gaps = PSC(3, n_components=1, affine=True, random_state=0).fit(gaps)
@@ -138,7 +139,7 @@ print(f"{adjusted_rand_score(species[kept], with_gaps.labels_):.2f} with a tenth
 # What if there is nothing to find?
 # ---------------------------------
 # If a method always finds clusters, you cannot trust it. So shuffle the values of each variable.
-# Now the variables are not related, and the answer should be one cluster:
+# The variables are then unrelated, and the answer should be one cluster:
 random = np.random.default_rng(0)
 shuffled = X.apply(lambda column: random.permutation(column))
 nothing = PSC("auto", n_components="auto", affine="auto", random_state=0).fit(shuffled)
@@ -148,6 +149,6 @@ print(nothing.selection_["verdict"])
 # What to remember
 # ----------------
 # - Start with ``PSC("auto", n_components="auto", affine="auto")``, and read the verdict.
-# - Fit the other answers that the verdict names. Often one is a coarser view of another.
+# - Fit the other answers that the verdict names. Often one joins the clusters of another.
 # - Check ``stability``, then ``is_real``, then the least sure samples.
 # - Try a shuffled copy of your table. If it has clusters too, do not believe yours.

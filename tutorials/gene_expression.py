@@ -52,8 +52,8 @@ print(f"recipe            {adjusted_rand_score(subtype, recipe.labels_):.2f}")
 print(recipe[0].verdict_)
 
 # %%
-# Always read this sentence. **If it is wrong, everything after it is wrong.** You can overrule the
-# recipe with ``set_params(prepare__kind="log")``, or with ``"intensities"``, ``"ratios"`` or
+# Always read this sentence. **If it is wrong, all other results are wrong too.** You can overrule
+# the recipe with ``set_params(prepare__kind="log")``, or with ``"intensities"``, ``"ratios"`` or
 # ``"shares"``.
 #
 # The two panels show the patients along the first two principal axes, before and after the
@@ -75,7 +75,7 @@ axes[0].legend(title="subtype")
 # ------------------
 # You cannot compare likelihoods here, because the recipe uses different axes for each number of
 # clusters. Instead, ``select_n_clusters`` splits the patients in half ten times. It checks for
-# which number both halves have the same clusters:
+# which number both halves give the same clusters:
 from subspaces.selection import select_n_clusters
 
 found = select_n_clusters(recipes.expression(random_state=0), counts, range(2, 6))
@@ -98,8 +98,8 @@ print(markers.table[columns].head(8).round(3).to_string(index=False))
 
 # %%
 # **Use** ``fdr_split``. The clusters were found in the same counts that ``fdr`` tests, so ``fdr``
-# is too small. ``fdr_split`` finds the clusters again without the gene that it tests. Here you can
-# count how many genes are right, because genes 0 to 29 are those of subtype A:
+# is too small. For ``fdr_split``, the clusters are found again without the gene that is tested.
+# Here you can count how many genes are right, because genes 0 to 29 are those of subtype A:
 called = markers.table[(markers.table.fdr_split <= 0.05) & (markers.table.difference > 0)]
 right = called.variable.isin(genes[:30]).sum()
 print(f"{len(called)} genes are higher, {right} of them are right, of 30")
@@ -116,11 +116,11 @@ print("called by fdr:", int((tests.fdr <= 0.05).sum()))
 print("called by fdr_split:", int((tests.fdr_split <= 0.05).sum()))
 
 # %%
-# By ``fdr`` you would have found genes of subtypes that do not exist.
+# By ``fdr`` you would report genes of subtypes that do not exist.
 #
 # Should you believe the subtypes?
 # --------------------------------
-# Stability gives the answer for both tables. It is high if two halves of the patients have the same
+# Compare the stability of both tables. It is high if two halves of the patients give the same
 # clusters:
 from subspaces.diagnostics import stability
 
@@ -129,8 +129,8 @@ for name, model, table in (("counts", recipe, counts), ("one group", nothing, on
     print(f"{name:9s} {again.stability:.2f} {again.grade.value}")
 
 # %%
-# **Stable clusters need not be interesting.** Batches, tissues and hospitals give stable clusters
-# too. Compare the clusters with everything you know about the patients before you name them.
+# **Stable clusters need not be subtypes.** Batches, tissues and hospitals also give stable
+# clusters. Compare the clusters with everything you know about the patients before you name them.
 #
 # Programmes of genes
 # -------------------
@@ -176,5 +176,5 @@ print(recipe.predict(new).tolist(), load(path).predict(new).tolist())
 # ----------------
 # - Use ``recipes.expression``, and check that it recognised your values.
 # - Test genes with ``split_half=True``, and read ``fdr_split``.
-# - Also simulate a table of one group. It shows you what a table without subtypes looks like.
-# - Look for batches before you name a subtype.
+# - Simulate a table of one group too. It shows what you would find without subtypes.
+# - Check whether clusters are batches before you call them subtypes.

@@ -11,7 +11,7 @@ AnnData.
 # Load the cells
 # --------------
 # The values are logarithms of normalised counts, and each gene is scaled. ``obsm`` has 50 principal
-# components and a UMAP. ``obs`` has the types that the authors gave to the cells.
+# components and a UMAP. ``obs`` has the cell types that the authors assigned.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,7 @@ print(cells)
 # %%
 # How many components?
 # --------------------
-# Most people keep 50 components, which is the default of scanpy. Count how many are stronger than
-# noise:
+# The default of scanpy is 50 components. Count how many are stronger than noise:
 from subspaces import scverse
 
 with warnings.catch_warnings(record=True) as caught:
@@ -63,7 +62,7 @@ for ax, key in zip(axes, ("psc", "bulk_labels"), strict=True):
 # How many clusters?
 # ------------------
 # If you pass ``n_clusters="auto"``, the function splits the cells in half several times. It checks
-# for which number both halves have the same clusters:
+# for which number both halves give the same clusters:
 scverse.psc(cells, n_clusters="auto", key_added="chosen", random_state=0)
 print(cells.obs["chosen"].nunique(), "clusters")
 print(cells.uns["chosen"].get("verdict", ""))
@@ -78,7 +77,7 @@ for key in ("psc", "chosen", "louvain"):
     print(f"{key:8s} {cells.obs[key].nunique():2d} clusters, {index:.2f}")
 
 # %%
-# **Another reason to doubt.** None of these numbers is near 1. Several of the ten types are kinds
+# **Another reason to doubt.** None of these indices is near 1. Several of the ten types are kinds
 # of T cells, which express similar genes. A cross table shows which types share a cluster:
 import pandas as pd
 
@@ -110,7 +109,7 @@ for k in cells.obs["psc"].cat.categories:
 # %%
 # You can tell the types from these genes: MS4A1 and CD79A mean B cells, NKG7 means natural killer
 # cells, and CD3D means T cells. The p-values are too small, because the model found the clusters in
-# the same cells. Use them to rank genes, but not to count markers.
+# the same cells. Use them to rank genes, but do not count how many are significant.
 #
 # Are the clusters stable?
 # ------------------------
@@ -125,8 +124,8 @@ print(stability(model, components, n_resamples=3, random_state=0).verdict)
 # %%
 # Do not trust a map
 # ------------------
-# A UMAP can show islands even in noise. Look at distances in the components instead. For each cell,
-# compare the distance to its own cluster with the distance to the next cluster:
+# A UMAP can show separate groups even in noise. Look at distances along the components instead. For
+# each cell, compare the distance to its own cluster with the distance to the next cluster:
 distance = np.sqrt(model.transform(components))
 nearest = np.sort(distance, axis=1)
 gap = nearest[:, 1] / nearest[:, 0]
@@ -142,5 +141,5 @@ ax.set(xlabel="distance to the next cluster / to its own", ylabel="cells")
 # ----------------
 # - Use mean profiles for types of cells, not subspaces.
 # - Choose the number by stability, and read the verdict.
-# - Look at the cross table and at the probabilities before you name a cluster.
+# - Look at the cross table and the probabilities before you name a cluster.
 # - Test genes on logarithms, not on scaled values.

@@ -11,7 +11,7 @@ classes, and what to do instead.
 # Load the table
 # --------------
 # The wines come from three cultivars. The measurements have different units, so scale each of them
-# to standard deviation 1. Otherwise only proline would count, because its values are in the
+# to standard deviation 1. Otherwise proline alone would decide, because its values are in the
 # hundreds.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,8 +31,8 @@ lines = PSC(3, n_components=1, random_state=0).fit(X)
 print("samples per cluster:", np.bincount(lines.labels_).tolist())
 
 # %%
-# The clusters look fine: they have similar sizes, and the fit converged. But any method finds
-# clusters in any table. Check whether other wines give the same clusters:
+# The clusters look fine, because none is tiny. But a method finds clusters in any table. Check
+# whether other wines give the same clusters:
 from subspaces.diagnostics import stability
 
 found = stability(lines, X, n_resamples=3, random_state=0)
@@ -40,9 +40,9 @@ print(found.verdict)
 print(f"agreement of the halves: lines {found.stability:.2f}, K-means {found.k_means:.2f}")
 
 # %%
-# **A reason to doubt.** Two random halves of the wines do not give the same three lines. But they
-# give the same three clusters of K-means. The verdict advises you to try ``affine=True``, or to
-# compare with K-means. Let us see why.
+# **A reason to doubt.** Two random halves of the wines give different lines, but nearly the same
+# clusters of K-means. The verdict advises you to try ``affine=True``, or to compare with K-means.
+# Let us see why.
 #
 # Means or directions
 # -------------------
@@ -70,8 +70,8 @@ for ax, labels, title in zip(
 #
 # Give the clusters centres
 # -------------------------
-# If ``affine=True``, each line passes through the mean of its cluster. If also ``n_components=0``,
-# there are no lines. Each cluster is then a point, as in K-means. We call it a mean profile.
+# If ``affine=True``, each line passes through the mean of its cluster. If you also set
+# ``n_components=0``, each cluster is only its mean, as in K-means. We call this a mean profile.
 models = {
     "lines through the origin": lines,
     "lines with centres": PSC(3, n_components=1, affine=True, random_state=0).fit(X),
@@ -90,8 +90,8 @@ profiles = models["mean profiles"]
 print(means_or_directions(profiles, X).verdict)
 
 # %%
-# Are three clusters more than chance? ``is_real`` makes the same search in tables without clusters.
-# These tables have the same values in each variable, and almost the same dependence:
+# Are three clusters more than chance? ``is_real`` runs the same search on random tables without
+# clusters. These have the same values in each variable, and almost the same correlations:
 print(is_real(profiles, X, n_nulls=19, random_state=0).verdict)
 
 # %%
@@ -110,7 +110,7 @@ print(f"{'K-means':25s} {adjusted_rand_score(wine.target, k_means.labels_):.2f}"
 #
 # What sets the wines apart
 # -------------------------
-# A mean profile has no axes, so ask for the variables whose means differ. ``markers`` tests each
+# A mean profile has no axes, so list the variables whose means differ. ``markers`` tests each
 # variable. The model found the clusters in the same values, so use ``fdr_split`` and not ``fdr``:
 for k in range(3):
     print(k, profiles.get_variables(k)[:3].tolist())
@@ -118,15 +118,15 @@ markers = profiles.markers(X, 0, split_half=True, random_state=0)
 print(markers.table[["variable", "difference", "effect", "fdr_split"]].head(5).round(2))
 
 # %%
-# The plot shows for every variable how far the mean of the cluster is from the mean of the other
+# For every variable, the plot shows how far the mean of the cluster is from the mean of the other
 # wines, in standard deviations.
 ax = plots.loadings(profiles, 0, by="difference")
 
 # %%
 # Let the model choose everything
 # -------------------------------
-# ``"auto"`` chooses the number of clusters, their dimensions and their centres. Its first answer is
-# two clusters, and it says that three are about as good:
+# ``"auto"`` chooses the number of clusters, their dimensions, and whether they have centres. Its
+# first answer is two clusters, and the verdict says that three fit about as well:
 chosen = PSC("auto", n_components="auto", affine="auto", random_state=0).fit(X)
 print(chosen.selection_["verdict"])
 for answer in chosen.selection_["answers"]:
@@ -142,8 +142,8 @@ ax = plots.candidates(chosen)
 #
 # What to remember
 # ----------------
-# - Clusters of similar size prove nothing. Check their stability first.
+# - Large clusters prove nothing. Check their stability first.
 # - If K-means is more stable, your groups probably differ in their means.
 # - ``affine=True`` gives clusters centres, and ``n_components=0`` makes them mean profiles.
-# - PSC with ``n_components=0`` is as good as K-means on such data, not better. You gain
-#   verdicts and tests of the variables.
+# - PSC with ``n_components=0`` is as good as K-means on such data, not better. It adds verdicts and
+#   tests of the variables.
