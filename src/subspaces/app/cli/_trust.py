@@ -145,8 +145,9 @@ def with_word_on_two_values(trust: Trust, model: SubspaceClusterer, table: Table
         return trust
     followed = []
     for j in np.flatnonzero(two):
-        counts = [np.bincount(is_high[labels == k, j], minlength=2) for k in np.unique(labels)]
-        if sum(map(max, counts)) >= PURE * len(labels) > sum(counts).max():
+        members = (is_high[labels == k, j] for k in np.unique(labels))
+        counts = np.array([np.bincount(own, minlength=2) for own in members])
+        if counts.max(axis=1).sum() >= PURE * len(labels) > counts.sum(axis=0).max():
             followed.append(j)
     combined = is_high[:, followed] @ 2 ** np.arange(len(followed))
     if not followed or adjusted_rand_score(labels, combined) < FOLLOWS:
