@@ -210,7 +210,7 @@ def trusted(folder, name):
         warnings.simplefilter("ignore")
         prepared = recipe[0].fit(X).transform(X)
         found = stability(recipe[-1], prepared, random_state=0, budget_s=30.0)
-    words = {"sure": "Solid", "doubtful": "Doubtful", "no": "Noise-like"}
+    words = {"sure": "Stable", "doubtful": "Doubtful", "no": "Not stable"}
     return found.stability, words[found.grade]
 
 
@@ -310,7 +310,7 @@ def stability_beside(results, trust, names, seeds):
     index = {name: mean(results, [name], RECIPE, seeds) for name in names}
     rank = spearmanr([trust[name][0] for name in names], [index[name] for name in names])
     rows = []
-    for verdict in ("Solid", "Doubtful", "Noise-like"):
+    for verdict in ("Stable", "Doubtful", "Not stable"):
         own = [name for name in names if trust[name][1] == verdict]
         low = [name for name in own if index[name] < UNRELATED]
         average = f"{np.mean([index[name] for name in own]):.2f}" if own else ""
