@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans
 
 from subspaces._types import Array, Indices
 from subspaces.core.partition import assign
-from subspaces.messages import FEWER_CLUSTERS, Advice, Grade, Verdict, in_a_row, use
+from subspaces.messages import FEWER_CLUSTERS, Advice, Grade, Verdict, in_a_row
 from subspaces.progress import Step
 from subspaces.psc import choosing
 from subspaces.psc.candidates import AXES, Candidate, leading_axes, of_number, searched
@@ -286,7 +286,7 @@ def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict
         fact = (
             "One group describes the samples as well as {rival} clusters do, so we chose 1 cluster."
         )
-        advice = (use("n_clusters", chosen.n_clusters),) if against.gain > 0.0 else ()
+        advice = (_look_at(chosen.n_clusters),) if against.gain > 0.0 else ()
         grade = Grade.DOUBTFUL if against.gain > 0.0 else Grade.SURE
         return Verdict("one_group", fact, figures, advice, grade=grade)
     several = "{chosen} clusters"
@@ -298,13 +298,16 @@ def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict
         return Verdict("as_one_group", fact, figures, grade=Grade.DOUBTFUL)
     if near:
         fact = f"{several} fit best, but {in_a_row(sorted(near))} clusters fit about as well."
-        look = Advice(f"also look at <n_clusters={min(near)}>", "n_clusters", min(near))
-        return Verdict("as_good", fact, figures, (look,), grade=Grade.DOUBTFUL)
+        return Verdict("as_good", fact, figures, (_look_at(min(near)),), grade=Grade.DOUBTFUL)
     if not others:
         return Verdict("alone", "We only tried {chosen} clusters.", figures)
     figures |= {"rival": others[0].n_clusters, "difference": others[0].icl - chosen.icl}
     fact = f"{several} fit best, and {{rival:#cluster comes|clusters come}} second."
     return Verdict("clear", fact, figures, grade=Grade.SURE)
+
+
+def _look_at(number: int) -> Advice:
+    return Advice(f"also look at <n_clusters={number}>", "n_clusters", number)
 
 
 def answers(best: Sequence[Candidate], against: AgainstOne | None) -> list[dict[str, Any]]:
