@@ -205,8 +205,11 @@ def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
     return [known.setdefault(labels.tobytes(), i) for i, labels in enumerate(firsts)]
 
 
-def sweep(samples: Searchable, run: Run, plan: Plan) -> Run:
-    """Return the run with the clustering that sweeps from its first partition reach, and cost."""
+def sweep(samples: Searchable, run: Run, plan: Plan, restless_sweeps: int = RESTLESS_SWEEPS) -> Run:
+    """Return the run with the clustering that sweeps from its first partition reach, and cost.
+
+    restless_sweeps: so many sweeps in which little moves end the run of many rows.
+    """
     n = len(run.first)
     may_be_restless = n >= MANY_ROWS and not samples.problem.of_means
     clustering = alternate(
@@ -215,7 +218,7 @@ def sweep(samples: Searchable, run: Run, plan: Plan) -> Run:
         max_iter=plan.max_iter,
         random=LazyGenerator(run.seed),
         tell=plan.tell,
-        restless=Restless(int(RESTLESS * n), RESTLESS_SWEEPS, GAIN) if may_be_restless else None,
+        restless=Restless(int(RESTLESS * n), restless_sweeps, GAIN) if may_be_restless else None,
     )
     return replace(
         run,

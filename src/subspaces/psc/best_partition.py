@@ -69,7 +69,8 @@ def best_partition(
         best = sweep(RowsInView(quick), replace(best, first=labels), plan)
         settings.tell(Step("run", 1, 1, f"all samples from {story(best)}"))
     if is_quick:
-        best = sweep(RowsInView(problem), replace(best, first=best.clustering.labels), plan)
+        found = replace(best, first=best.clustering.labels)
+        best = sweep(RowsInView(problem), found, plan, restless_sweeps=1)
     return best, runs
 
 
