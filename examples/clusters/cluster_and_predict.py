@@ -33,16 +33,15 @@ for k, (found, true) in enumerate(zip(model.subspaces_, union.subspaces, strict=
     print(f"cluster {k}: dimension {found.basis.shape[1]}, {angle:.1f} degrees from the truth")
 
 # %%
-# How close are the subspaces to each other? Two of them can share a direction and still be far
-# apart in others. The heat map shows their smallest angles below the diagonal and their largest
-# above it.
+# How close are the subspaces to each other? Two of them can share one direction and differ in
+# others. The heat map shows their smallest angles below the diagonal and their largest above it.
 ax = plots.angles(model)
 if sys.argv[1:]:
     ax.figure.savefig(sys.argv[1])
 
 # %%
-# ``transform`` gives each sample a score for each cluster, and the sample joins the cluster with
-# the lowest. If the two lowest scores are close, the sample lies between two clusters.
+# ``transform`` returns the criterion value of each sample in each cluster. The sample joins the
+# cluster with the lowest. If the two lowest are close, the sample lies between two clusters.
 scores = np.sort(model.transform(new), axis=1)
 between = np.argsort(scores[:, 1] - scores[:, 0])[:3]
 print("new samples that sit between two clusters:", between.tolist())

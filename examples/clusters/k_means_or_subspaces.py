@@ -19,8 +19,7 @@ union = make_subspaces([100, 150, 150], 3, [1, 2, 2], noise=0.03, random_state=4
 X = union.data
 
 # %%
-# We give the model the dimension of each cluster. ``n_components="auto"`` would choose the
-# dimensions.
+# We pass the dimension of each cluster. If you do not know it, use ``n_components="auto"``.
 model = PSC(3, n_components=[1, 2, 2], random_state=0).fit(X)
 blobs = KMeans(3, n_init=10, random_state=0).fit_predict(X)
 print(f"in the right cluster: PSC {matched_accuracy(union.target, model.labels_):.2f}")

@@ -18,7 +18,7 @@ threes = digits.data[digits.target == 3]
 
 # %%
 # How well do the first five axes predict an image that was left out? This error falls with every
-# axis, even if the axis is noise. To count components, use
+# axis you add, even if the axis is noise. To count components, use
 # `~subspaces.diagnostics.pca_components`.
 none = pca_press(threes, 0).press
 share = pca_press(threes, 5).press / none

@@ -16,12 +16,13 @@ found = PCA(3, scale=True).fit(wine).outliers()
 print(found.verdict)
 
 # %%
-# The control chart shows how far each wine is out along the components, and how far from them. In
-# one of 20 tables without outliers, a wine is beyond a limit by chance.
+# The control chart shows how far each wine is from the centre along the components, and how far
+# from the components. Even without outliers, some wine would be beyond a limit with a chance of 5
+# %.
 above, below = found.plot()
 
 # %%
-# Why is wine 95 an outlier? It has much magnesium but little ash.
+# Why is wine 95 an outlier? It has more magnesium and less ash than the components predict.
 print(found.contributions(95).round(2))
 ax = plots.contributions(found, 95)
 if sys.argv[1:]:

@@ -21,7 +21,7 @@ union = make_subspaces(
 )
 
 # %%
-# The table has samples in rows and named genes in columns, as it comes from the lab.
+# The table has samples in rows and named genes in columns.
 genes = [f"G{j:04d}" for j in range(1000)]
 patients = [f"patient{i:03d}" for i in range(120)]
 table = pd.DataFrame(union.data, index=patients, columns=genes)

@@ -27,14 +27,14 @@ X = birds / birds.std()
 
 # %%
 # ``outliers=0.1`` allows that one in ten of the outliers is a false one. The model finds all six
-# mistakes. Each p-value tells you how unusual the distance from the nearest cluster is.
+# mistakes. Each p-value shows how unusual the distance from the nearest cluster is.
 model = PSC(3, n_components=1, affine=True, outliers=0.1, random_state=0).fit(X)
 outside = model.labels_ == -1
 for name, p in zip(birds.index[outside], model.p_values_[outside], strict=True):
     print(name, "mistake" if name in [*swapped, *light] else "not changed", f"p = {p:.1g}")
 
 # %%
-# If you do not leave the outliers out, they spoil the clusters of all other birds.
+# If you keep the outliers, they spoil the clusters of all other birds.
 plain = PSC(3, n_components=1, affine=True, random_state=0).fit(X)
 for name, labels in (("with outliers", model.labels_), ("without", plain.labels_)):
     print(name, f"{matched_accuracy(species, labels):.2f} of the birds are with their species")

@@ -19,7 +19,7 @@ X[7] *= 4
 X[90] *= 3
 
 # %%
-# We moved samples 7 and 90 away from the others.
+# The largest influence belongs to samples 7 and 90, which we moved away from the others.
 model = PSC(2, n_components=2, random_state=0).fit(X)
 print("most influential:", np.argsort(-model.influence_)[:3].tolist())
 
