@@ -338,13 +338,8 @@ def seen(
             f"<X> has {len(samples.rows)} samples, but the model was fitted to "
             f"{len(model.labels_)}. Pass the table it was fitted to.",
         )
-    return model, samples, names_of_samples(model, names, len(samples.rows))
-
-
-def names_of_samples(model: SubspaceClusterer, names: Names | None, count: int) -> list[str]:
-    """Return the names given, or those of the table of fit, shortened for a figure."""
-    names = model.record_.sample_names if names is None else names
-    return style.check_names(names, count, "samples")
+    names = style.names_of_samples(model.record_.sample_names, names, len(samples.rows))
+    return model, samples, names
 
 
 def _check_cluster(model: SubspaceClusterer, cluster: int) -> int:

@@ -8,7 +8,7 @@ from subspaces._types import Array, Axes, FittedLabels, Names
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.messages import ParameterError
 from subspaces.plots import _style as style
-from subspaces.plots._clusters import last_step, names_of_samples
+from subspaces.plots._clusters import last_step
 
 
 def influence(
@@ -50,8 +50,7 @@ def influence(
         return _of_model(result, n_named, names, ax)
     drawn = ("leverage", "loo_error", "influence")
     style.check_result(result, drawn, "influence", "pca_influence(X, 2)) or plots.influence(model")
-    names = result.sample_names if names is None else names
-    names = style.check_names(names, len(result.leverage), "samples")
+    names = style.names_of_samples(result.sample_names, names, len(result.leverage))
     named = np.argsort(-result.influence, kind="stable")[:n_named]
     points = np.column_stack([result.leverage, result.loo_error])
     with style.canvas(ax) as ax:
@@ -74,10 +73,11 @@ def _of_model(model: SubspaceClusterer, n_named: int, names: Names | None, ax: A
             f"{type(model).__name__} has no influence_. Pass a fitted PSC, or the result of "
             "pca_influence.",
         )
-    values, names = _drawable(values, names_of_samples(model, names, len(values)))
-    kept = np.flatnonzero(model.labels_ >= 0)
-    values, labels, names = values[kept], model.labels_[kept], [names[i] for i in kept]
-    place = _blocks(values, labels)
+    names = style.names_of_samples(model.record_.sample_names, names, len(values))
+    names = [
+        name if np.isfinite(v) else f"{name} (∞)" for name, v in zip(names, values, strict=True)
+    ]
+    values, labels, names, place = _by_cluster(model, style.positive(values), names)
     with style.canvas(ax) as ax:
         for k in np.unique(labels):
             own = labels == k
@@ -133,11 +133,9 @@ def probabilities(
         raise ParameterError(
             "model", f"This {kind} has no probabilities. Pass a PSC fitted to a table in memory."
         )
-    names = names_of_samples(model, names, len(found))
-    kept = np.flatnonzero(model.labels_ >= 0)
-    labels, names = model.labels_[kept], [names[i] for i in kept]
-    values = found[kept, labels]
-    place = _blocks(values, labels)
+    names = style.names_of_samples(model.record_.sample_names, names, len(found))
+    own = found[np.arange(len(found)), model.labels_]
+    values, labels, names, place = _by_cluster(model, own, names)
     with style.canvas(ax) as ax:
         for k in np.unique(labels):
             own = np.sort(place[labels == k])
@@ -161,21 +159,16 @@ def _name_clusters(ax: Axes, place: Array, labels: FittedLabels) -> None:
     ax.tick_params(axis="x", length=0)
 
 
-def _drawable(values: Array, names: list[str]) -> tuple[Array, list[str]]:
-    """Return values (n,) fit for a log axis, and names; infinite values get a finite place on top.
+def _by_cluster(
+    model: SubspaceClusterer, values: Array, names: list[str]
+) -> tuple[Array, FittedLabels, list[str], Array]:
+    """Return values, labels and names of the samples in clusters, and their x-coordinates, (n,).
 
-    The names of samples with infinite values end in ∞; zeros become the smallest positive value.
+    These go by cluster, then by value, with gaps between clusters.
     """
-    endless = ~np.isfinite(values)
-    usual = values[~endless & (values > 0)]
-    least, most = (usual.min(), usual.max()) if len(usual) else (1.0, 1.0)
-    names = [f"{name} (∞)" if e else name for name, e in zip(names, endless, strict=True)]
-    return np.clip(np.where(endless, 2 * most, values), least, None), names
-
-
-def _blocks(values: Array, labels: FittedLabels) -> Array:
-    """Return each sample's x-coordinate, (n,): by cluster, then by value, gaps between clusters."""
-    gap = max(1, len(values) // 20)
-    place = np.empty(len(values))
-    place[np.lexsort((values, labels))] = np.arange(len(values))
-    return place + gap * np.unique(labels, return_inverse=True)[1]
+    kept = np.flatnonzero(model.labels_ >= 0)
+    values, labels = values[kept], model.labels_[kept]
+    place = np.empty(len(kept))
+    place[np.lexsort((values, labels))] = np.arange(len(kept))
+    place += max(1, len(kept) // 20) * np.unique(labels, return_inverse=True)[1]
+    return values, labels, [names[i] for i in kept], place

@@ -45,10 +45,10 @@ def outliers(
     'Q (distance from the axes)'
     """
     style.check_result(result, DRAWN, "outliers", SOURCE)
-    names = _names(result, names)
+    names = style.names_of_samples(result.sample_names, names, len(result.t2))
     flat = not result.t2.any()
-    across = np.arange(len(names)) if flat else _positive(result.t2)
-    points = np.column_stack([across, _positive(result.q)])
+    across = np.arange(len(names)) if flat else style.positive(result.t2)
+    points = np.column_stack([across, style.positive(result.q)])
     with style.canvas(ax) as ax:
         _draw_points(ax, points, result.is_outlier)
         _draw_limit(ax.axvline, 0.0 if flat else result.t2_limit, None)
@@ -96,7 +96,7 @@ def control_chart(
     'place in the table'
     """
     style.check_result(result, DRAWN, "control_chart", SOURCE)
-    names = _names(result, names)
+    names = style.names_of_samples(result.sample_names, names, len(result.t2))
     panels = (
         (result.t2, result.t2_limit, "T2 (within the axes)"),
         (result.q, result.q_limit, "Q (from the axes)"),
@@ -104,7 +104,7 @@ def control_chart(
     options = {"nrows": 2, "sharex": True, "figsize": (1.6 * style.COLUMN, 3.4)}
     with style.canvas(style.pair(ax, "control_chart"), **options) as both:
         for panel, (values, limit, title) in zip(both, panels, strict=True):
-            points = np.column_stack([np.arange(len(names)), _positive(values)])
+            points = np.column_stack([np.arange(len(names)), style.positive(values)])
             beyond = result.is_outlier & (values > limit)
             panel.plot(*points.T, color="0.85", linewidth=0.6, zorder=0)
             _draw_points(panel, points, beyond)
@@ -172,11 +172,6 @@ def contributions(
     return ax
 
 
-def _names(result: Any, names: Names | None) -> list[str]:
-    names = result.sample_names if names is None else names
-    return style.check_names(names, len(result.t2), "samples")
-
-
 def _draw_points(ax: Axes, points: Array, clear: Mask) -> None:
     ax.scatter(points[~clear, 0], points[~clear, 1], s=10, color="0.65", linewidths=0)
     if clear.any():
@@ -189,10 +184,3 @@ def _draw_limit(line: Any, limit: float, level: float | None) -> None:
     label = "_" if level is None else f"limit (level {100 * level:.3g} %)"
     if limit > 0.0:
         line(limit, color="0.4", linewidth=0.6, linestyle=":", label=label)
-
-
-def _positive(values: Array) -> Any:
-    """Return values fit for a log axis: zeros and infinities at the ends of the others."""
-    usual = values[np.isfinite(values) & (values > 0)]
-    least, most = (usual.min(), usual.max()) if len(usual) else (1.0, 1.0)
-    return np.clip(np.nan_to_num(values, posinf=2 * most), least, 2 * most)

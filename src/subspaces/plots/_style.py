@@ -123,6 +123,18 @@ def check_names(names: Names | None, count: int, what: str) -> list[str]:
     return [short_name(name) for name in names]
 
 
+def names_of_samples(kept: Names | None, given: Names | None, count: int) -> list[str]:
+    """Return the names given, or those kept with a result, shortened for a figure."""
+    return check_names(kept if given is None else given, count, "samples")
+
+
+def positive(values: Array) -> Array:
+    """Return values fit for a log axis: zeros and infinities at the ends of the others."""
+    usual = values[np.isfinite(values) & (values > 0)]
+    least, most = (usual.min(), usual.max()) if len(usual) else (1.0, 1.0)
+    return np.asarray(np.clip(np.nan_to_num(values, posinf=2 * most), least, 2 * most))
+
+
 def check_classes(classes: ArrayLike | None, count: int) -> NDArray[np.str_]:
     """Return the class of each sample as text, (count,); "_" for all if ``classes`` is None."""
     if classes is None:
