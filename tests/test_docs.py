@@ -16,6 +16,7 @@ from subspaces.app.cli import app, main
 from subspaces.app.cli._options import DOCUMENTATION
 from subspaces.app.tables import read_table
 
+SITE = f"https://{DOCUMENTATION}"
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("[!_]*.md"))]
 PAGES += sorted((ROOT / "docs").glob("[!_]*/*.md"))
@@ -287,8 +288,8 @@ def test_who_owns_the_repository_is_filled_in_in_three_places_or_in_none():
 
 def test_the_site_has_one_address_and_is_built_from_the_same_everywhere():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["urls"]["Documentation"] == DOCUMENTATION
-    assert f"documentation: {DOCUMENTATION}\n" in (ROOT / "conda" / "recipe.yaml").read_text()
+    assert project["urls"]["Documentation"] == SITE
+    assert f"documentation: {SITE}\n" in (ROOT / "conda" / "recipe.yaml").read_text()
     hosted = (ROOT / ".readthedocs.yaml").read_text()
     extras = re.search(r"extra_requirements: \[(.*)\]", hosted)[1].replace(" ", "")
     recipe = (ROOT / "Makefile").read_text().split("\n.venv/.ready-docs:")[1].split("\n\n")[0]
@@ -316,7 +317,7 @@ def test_docstrings_cite_pages_by_title_and_address():
         for page in PAGES
         if page.parent != DEVELOP
     }
-    cited = re.compile(rf'"([^"]+)",? {re.escape(DOCUMENTATION)}')
+    cited = re.compile(rf'"([^"]+)",? {re.escape(SITE)}')
     found = set()
     for text in docstrings():
         assert "docs/" not in text, text

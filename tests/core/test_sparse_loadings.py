@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from subspaces.core.rows import DenseRows, GramRows
+from subspaces.core.rows import DenseRows
 from subspaces.core.sparse_loadings import Sparsity, sparse_loadings
 from subspaces.core.sparse_view import sparse_view
 from subspaces.subspace import fit_subspace
@@ -111,9 +111,3 @@ def test_a_sparse_view_is_least_squares_on_its_loadings(affine):
         assert_allclose(view.squared_residual[i], np.sum((x - fitted) ** 2), rtol=1e-8)
         assert_allclose(view.scores[i], x @ view.basis, atol=1e-10)
     assert_allclose(view.spectrum, np.sum(view.scores[members] ** 2, axis=0))
-
-
-def test_sparse_loadings_need_the_rows():
-    X = generic(10, 20)
-    with pytest.raises(TypeError, match="need the rows themselves"):
-        sparse_view(GramRows(X @ X.T), np.arange(5), 1, False, Sparsity((3,), "l1"), 0)
