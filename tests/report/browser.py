@@ -43,3 +43,11 @@ def complaints_of(page):
         "request", lambda asked: None if asked.url.startswith(LOCAL) else found.append(asked.url)
     )
     return found
+
+
+def drawn(page, name):
+    """A figure, scrolled to and drawn."""
+    place = page.locator(f"#{name}")
+    place.scroll_into_view_if_needed()
+    place.locator(".main-svg").first.wait_for()
+    return place

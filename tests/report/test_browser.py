@@ -8,7 +8,7 @@ import pytest
 
 from subspaces import PSC
 from subspaces.messages import note
-from tests.report.browser import chromium, complaints_of
+from tests.report.browser import drawn
 from tests.report.hostile import NAMES, SCRIPT, TITLE, VARIABLES, hostile_fit
 
 SECTIONS = {
@@ -26,12 +26,6 @@ SECTIONS = {
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def fitted():
     return hostile_fit()
 
@@ -40,37 +34,6 @@ def fitted():
 def file(fitted, tmp_path_factory):
     X, model, options = fitted
     return model.report(X, tmp_path_factory.mktemp("page") / "report.html", **options)
-
-
-@pytest.fixture(scope="module", params=[390, 1440], ids=["phone", "desk"])
-def opened(request, browser, file):
-    """The page of the hostile fit, opened once for each width, and what it complains of."""
-    size = {"width": request.param, "height": 900}
-    context = browser.new_context(
-        viewport=size, color_scheme="light", permissions=["clipboard-read", "clipboard-write"]
-    )
-    page = context.new_page()
-    complaints = complaints_of(page)
-    page.goto(file.as_uri())
-    yield page, complaints
-    context.close()
-
-
-@pytest.fixture
-def page(opened):
-    """Whatever a test does with the page, it must not complain."""
-    page, complaints = opened
-    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
-    yield page
-    assert complaints == []
-
-
-def drawn(page, name):
-    """A figure, scrolled to and drawn."""
-    place = page.locator(f"#{name}")
-    place.scroll_into_view_if_needed()
-    place.locator(".main-svg").first.wait_for()
-    return place
 
 
 def test_every_section_is_seen_and_every_figure_drawn(page):
@@ -281,6 +244,20 @@ def test_on_paper_tables_keep_their_headings_and_say_how_long_they_are(browser, 
         page.emulate_media(media="print")
         assert table.locator("tbody tr:visible").count() == 2
         assert caption.evaluate(said) == "none"
+
+
+def test_on_paper_figures_are_no_wider_than_it(browser, file):
+    with browser.new_page(viewport={"width": 1440, "height": 900}) as page:
+        page.goto(file.as_uri())
+        drawn(page, "overview")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        widths = page.locator("#heat-map, #apart-0").evaluate_all(
+            "places => places.map((place) => place.layout.width)"
+        )
+        assert max(widths) <= 718
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        page.wait_for_timeout(300)
+        assert page.locator("#heat-map").evaluate("place => place.layout.width") > 718
 
 
 def test_without_a_script_the_tables_are_there(browser, file):

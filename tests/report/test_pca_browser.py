@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from subspaces.pages import write_pca
-from tests.report.browser import chromium, complaints_of
+from tests.report.browser import complaints_of, drawn
 from tests.report.hostile import NAMES, SCRIPT, VARIABLES, hostile_frame
 
 SECTIONS = {
@@ -19,47 +19,10 @@ SECTIONS = {
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def file(tmp_path_factory):
     X, classes = hostile_frame()
     path = tmp_path_factory.mktemp("page") / "report.html"
     return write_pca(X, path, n_components=4, classes=classes)
-
-
-@pytest.fixture(scope="module", params=[390, 1280], ids=["phone", "desk"])
-def opened(request, browser, file):
-    """The page of hostile names, opened once for each width, and what it complains of."""
-    size = {"width": request.param, "height": 900}
-    context = browser.new_context(
-        viewport=size, color_scheme="light", permissions=["clipboard-read", "clipboard-write"]
-    )
-    page = context.new_page()
-    complaints = complaints_of(page)
-    page.goto(file.as_uri())
-    yield page, complaints
-    context.close()
-
-
-@pytest.fixture
-def page(opened):
-    """Whatever a test does with the page, it must not complain."""
-    page, complaints = opened
-    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
-    yield page
-    assert complaints == []
-
-
-def drawn(page, name):
-    """A figure, scrolled to and drawn."""
-    place = page.locator(f"#{name}")
-    place.scroll_into_view_if_needed()
-    place.locator(".main-svg").first.wait_for()
-    return place
 
 
 def fits(page):

@@ -28,6 +28,8 @@ MOST_POINTS = 4000
 NOTABLE = 20
 # A sample so many times as far as the median one pushes all others into a corner of a linear axis.
 FAR = 20.0
+# Room above a figure for a colour bar, in pixels.
+BAR = 52
 # What the pointer shows: the text of the mark alone, without the name of its trace.
 TEXT_ALONE = "%{text}<extra></extra>"
 
@@ -93,7 +95,7 @@ def figure(
     }
     if "scene" not in layout:
         base["xaxis"] = {
-            "title": {"text": xtitle, "standoff": 10},
+            "title": {"text": xtitle, "standoff": 16},
             "automargin": True,
             **(xaxis or {}),
         }
@@ -104,8 +106,8 @@ def figure(
 def colour_bar(title: str) -> dict[str, Any]:
     """Return plotly's settings of a colour bar above a figure, whose width it leaves alone."""
     place = {"x": 0, "xanchor": "left", "xpad": 0, "y": 1, "yanchor": "bottom", "ypad": 4}
-    look = {"orientation": "h", "lenmode": "pixels", "len": 160, "thickness": 8, "outlinewidth": 0}
-    return {**place, **look, "nticks": 3, "tickangle": 0, "title": {"text": title}}
+    look = {"orientation": "h", "lenmode": "pixels", "len": 120, "thickness": 8, "outlinewidth": 0}
+    return {**place, **look, "nticks": 5, "tickangle": 0, "title": {"text": title, "side": "top"}}
 
 
 def log_scale(values: Array) -> dict[str, Any]:

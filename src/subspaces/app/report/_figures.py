@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from subspaces._types import Array
 from subspaces.app.report._canvas import (
+    BAR,
     COLOURS,
     DIVERGING,
     TEXT_ALONE,
@@ -31,8 +32,6 @@ OWN = 99
 FILLED = ("circle", "square", "diamond", "cross", "triangle-up", "triangle-down", "x")
 # How many variables a figure lists.
 STRONGEST = 15
-# Room above a figure for its colour bar, in pixels.
-BAR = 40
 # Opacity of a bar that chance explains.
 PALE = 0.35
 DOTTED = {"dash": "dot", "width": 1.5, "color": "#888888"}
@@ -166,7 +165,7 @@ def loadings_chart(
     }
     bare = {"showgrid": False, "zeroline": False}
     across = {"tickvals": places, "ticktext": [str(r + 1) for r in places], **bare}
-    margin = {"l": 56, "r": 12, "t": BAR, "b": 44}
+    margin = {"l": 56, "r": 12, "t": BAR, "b": 52}
     return figure_of_list([cells], ticks, bare, xtitle=axis, xaxis=across, margin=margin)
 
 

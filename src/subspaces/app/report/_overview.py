@@ -6,6 +6,7 @@ import numpy as np
 
 from subspaces._types import Array, Indices, Labels
 from subspaces.app.report._canvas import (
+    BAR,
     DIVERGING,
     GREY,
     colour,
@@ -194,8 +195,8 @@ def _heat(found: Findings, variables: Indices) -> Any:
     places = [*range(len(bars)), *range(top, top + len(names))]
     return figure(
         traces,
-        height=88 + 17 * (top + len(names)),
-        margin={"l": 56, "r": 12, "t": 40, "b": 28},
+        height=100 + 17 * (top + len(names)),
+        margin={"l": 56, "r": 12, "t": BAR, "b": 28},
         shapes=[{**line, "x0": x, "x1": x} for x in ends],
         xaxis={"tickvals": middles.tolist(), "ticktext": called, **bare},
         yaxis={"tickvals": places, "ticktext": ticks, "autorange": "reversed", **bare},

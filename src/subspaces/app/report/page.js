@@ -145,10 +145,13 @@ async function unpack() {
 unpack();
 
 const repaint = () => drawn.forEach(draw);
+// Paper is narrower than most windows. A body of this width, in pixels, makes figures that fit it.
 addEventListener("beforeprint", () => {
+  document.body.style.width = "770px";
   // A figure that is folded away has no size to be drawn in.
   for (const place of places) if (place.offsetWidth) draw(place);
 });
+addEventListener("afterprint", () => { document.body.style.width = ""; });
 
 // A link to a section that is folded away unfolds it.
 for (const link of document.querySelectorAll("a[href^='#']"))
