@@ -128,11 +128,11 @@ def names_of_samples(kept: Names | None, given: Names | None, count: int) -> lis
     return check_names(kept if given is None else given, count, "samples")
 
 
-def positive(values: Array) -> Array:
+def positive(values: Array) -> Any:
     """Return values fit for a log axis: zeros and infinities at the ends of the others."""
     usual = values[np.isfinite(values) & (values > 0)]
     least, most = (usual.min(), usual.max()) if len(usual) else (1.0, 1.0)
-    return np.asarray(np.clip(np.nan_to_num(values, posinf=2 * most), least, 2 * most))
+    return np.clip(np.nan_to_num(values, posinf=2 * most), least, 2 * most)
 
 
 def check_classes(classes: ArrayLike | None, count: int) -> NDArray[np.str_]:
