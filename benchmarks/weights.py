@@ -108,13 +108,8 @@ def memory(n_rows, kind):
     if kind == "fit without weights":
         weights = None
     model = PSC(4, n_components=3, random_state=0)
-    if kind == "predict_proba":
-        model.fit(X[:5000], sample_weight=weights[:5000])
     with watched() as peaks:
-        if kind == "predict_proba":
-            model.predict_proba(X)
-        else:
-            model.fit(X, sample_weight=weights)
+        model.fit(X, sample_weight=weights)
     return peaks[-1], X.nbytes
 
 
@@ -125,7 +120,7 @@ def page(n_fits, n_rows):
     table = [[name, f"{max(each[name] for each in found):.1e}"] for name in found[0]]
     refits = max(against_refits(seed) for seed in range(n_fits))
     same = sum(is_as_without(seed) for seed in range(n_fits))
-    kinds = ("fit without weights", "fit with weights", "predict_proba")
+    kinds = ("fit without weights", "fit with weights")
     with get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         peaks = pool.starmap(memory, [(n_rows, kind) for kind in kinds], chunksize=1)
     rows = [
