@@ -209,7 +209,8 @@ class PSC(WeightedClusterer):
         Objective after each iteration of the best start, before ``refine="ppca"``. It can rise
         ("Does it converge?", https://subspaces.readthedocs.io).
     n_iter_ : int
-        Number of iterations of the best start.
+        Number of iterations of the best start. If the search was approximate, only those with exact
+        errors count ("Does it converge?").
     stop_reason_ : str
         Why the best start stopped:
 
@@ -217,8 +218,8 @@ class PSC(WeightedClusterer):
         - "overshot": the iterations ended in worse clusters than they had found. The best ones are
           kept.
         - "cycle": the iterations returned to earlier clusters. The best ones are kept.
-        - "restless": in each of the last five iterations at most 1 % of the samples moved, and the
-          objective hardly fell. The best clusters are kept. Only for 1,000 samples or more.
+        - "restless": in the last iterations at most 1 % of the samples moved, and the objective
+          hardly fell. The best clusters are kept. Only for 1,000 samples or more.
         - "max_iter": ``max_iter`` iterations were not enough.
         - "infeasible": a cluster got too few samples.
         - "local minimum": no single move lowers the objective (``refine="descent"``).
