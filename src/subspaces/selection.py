@@ -147,12 +147,12 @@ def select_n_clusters(
 ) -> Selection:
     """Choose the number of clusters.
 
-    One cluster is one subspace with heavy tails (Student's t). It may have as many dimensions as
-    all clusters together, so correlated variables and unequal scales do not look like clusters.
-    Heavy tails and skewness still can, above all with ``affine=True`` or n_components="auto". There
-    is then a warning ("How many clusters, dimensions, variables?",
-    https://subspaces.readthedocs.io). There is also one if the largest candidate wins and the
-    samples allow more clusters.
+    The candidate 1 is modelled as one subspace with heavy tails (Student's t). It may have as many
+    dimensions as all clusters together, so correlated variables and unequal scales do not look like
+    clusters. Heavy tails and skewness still can, above all with ``affine=True`` or
+    n_components="auto". There is then a warning ("How many clusters, dimensions, variables?",
+    https://subspaces.readthedocs.io). Another warning appears if the largest candidate wins and
+    there are enough samples for more clusters.
 
     Parameters
     ----------
@@ -163,23 +163,25 @@ def select_n_clusters(
     X : array-like of shape (n, p)
         Samples in rows.
     candidates : iterable of int, optional
-        Numbers to try, ascending. By default 1 to 8, or 1 to ``max_clusters`` if the estimator
-        leaves everything open. Stability cannot choose 1.
+        Numbers to try, ascending. By default 1 to 8. For a PSC with ``n_components="auto"``,
+        ``affine="auto"`` and no ``n_variables`` it is 1 to ``max_clusters``. Stability cannot
+        choose 1.
     criterion : str, default "auto"
         - "auto": "stability" for a recipe. "icl" if dimensions and centre are "auto" and the
-          candidates start at 1 without a gap. "free" for sparse loadings of given dimension.
-          Otherwise "likelihood".
-        - "icl": integrated completed likelihood, as ``PSC("auto", ...)`` uses it. 1 has no value,
-          because it is compared in another way.
+          candidates start at 1 without a gap. "free" if ``n_variables`` is set and
+          ``n_components`` is a number. Otherwise "likelihood".
+        - "icl": integrated completed likelihood, as ``PSC("auto", ...)`` uses it. The ICL of one
+          cluster is NaN, because one cluster is compared in another way.
         - "likelihood": leave-one-out likelihood.
         - "free": leave-one-out likelihood with the given or with learned dimensions, whichever is
           likelier. The returned model has the given dimension.
         - "stability": how well random halves of the samples agree. Only for recipes. There are ten
           splits, or fewer for more than 30 million values. Each half chooses its genes, axes and
-          clusters. The largest number wins for which both halves find every cluster (0.8 of its
-          pairs, Tibshirani & Walther 2005). If there is none, the smallest of the most stable
-          numbers wins.
-        - "press": PRESS of the paper, averaged over the means of the clusters.
+          clusters. The choice is the largest number for which both halves find every cluster. A
+          cluster counts as found if at least 0.8 of its pairs of samples stay together (Tibshirani
+          & Walther 2005). If there is none, the smallest of the most stable numbers wins.
+        - "press": mean leave-one-out error of each cluster (PRESS in the paper), averaged over
+          clusters, so small clusters count as much as large ones.
         - "press_points": PRESS averaged over the samples.
         - "press_sum": sum of the clusters' mean errors, as the text of the paper says. It grows
           with the number of clusters and fails.

@@ -174,8 +174,8 @@ def is_real(
 ) -> IsReal:
     """Test whether clusters are more than chance.
 
-    The gain is how much likelier the samples are under the clusters than under one subspace, each
-    sample left out. The one subspace may have as many dimensions as all clusters together. The same
+    The gain compares the leave-one-out likelihood of the samples under the clusters with that under
+    one subspace. The one subspace may have as many dimensions as all clusters together. The same
     search runs on random tables without clusters. These have the means, the dependence and, by
     default, the values of each variable of X. The p-value is the share of tables that gain as much.
     So variables that are correlated, unscaled, skewed or discrete do not look like clusters.
@@ -194,8 +194,8 @@ def is_real(
         values, this raises a ValueError.
     against : int, default 1
         Number of clusters to test against. It must be smaller than the model's own. K - 1 asks
-        whether the last cluster is more than chance. Clusters with scores that are not Gaussian are
-        then split too often, most of all with ``affine=True``.
+        whether the last cluster is more than chance. If the scores in a cluster are not Gaussian,
+        the p-value is then too small, most of all with ``affine=True``.
     null : {"copula", "rotation"}, default "copula"
         How tables are drawn.
 

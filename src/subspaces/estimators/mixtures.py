@@ -191,9 +191,9 @@ class MPPCA(WeightedClusterer, MixtureClusterer):
     max_iter : int, default 500
         Largest number of iterations of a start.
     tol : float, default 1e-5
-        Tolerance of convergence, in log-likelihood per sample. A start has converged if it rose
-        by at most this over five iterations, and if no larger rise is expected. If values are
-        missing, EM stops once an iteration gains at most 1e-6 per value.
+        A start has converged if its log-likelihood per sample rose by at most ``tol`` over five
+        iterations, and is not expected to rise by more. If values are missing, EM stops once an
+        iteration gains at most 1e-6 per value.
     random_state : int, RandomState or None
         Seed.
 
@@ -210,8 +210,9 @@ class MPPCA(WeightedClusterer, MixtureClusterer):
     explained_variance_ : list of ndarray of shape (r,)
         Variances of each cluster along its axes, including noise.
     subspaces_ : list of Subspace
-        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r) and ``spectrum`` (r,). The
-        spectrum sums squared scores, weighted by the probability of the cluster.
+        Subspace of each cluster: ``centre`` (p,), ``basis`` (p, r) and ``spectrum`` (r,).
+        ``spectrum`` is the sum of the squared scores along each axis. Each sample counts by its
+        probability of being in the cluster.
     n_components_ : ndarray of shape (n_clusters,)
         Dimension of each subspace.
     log_likelihood_ : float
@@ -238,7 +239,7 @@ class MPPCA(WeightedClusterer, MixtureClusterer):
     ``noise_variance_`` is that of PCA in scikit-learn times (n - 1) / n.
 
     No variance is below 1e-10 of the mean variance of the variables, so the likelihood stays finite
-    if the data fill a subspace exactly.
+    if the samples of a cluster lie exactly in a subspace.
 
     `transform` returns minus the log joint density of sample and cluster. Lower is nearer.
 

@@ -37,10 +37,10 @@ ELASTIC_NET_ALPHA = 5.0
 class SSC(SubspaceClusterer):
     """Sparse subspace clustering.
 
-    SSC writes each sample as a combination of few others, and cuts the graph of these combinations.
-    Samples of the same subspace express each other best. ``labels_`` come from the graph. `predict`
-    uses the nearest subspace, fitted to each cluster afterwards. So ``predict(X)`` can differ from
-    ``labels_`` for some samples.
+    SSC writes each sample as a combination of a few other samples. These links form a graph, and
+    spectral clustering of the graph gives the clusters. Samples of the same subspace express each
+    other best. `predict` uses the nearest subspace, fitted to each cluster afterwards. So
+    ``predict(X)`` can differ from ``labels_`` for some samples.
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ class SSC(SubspaceClusterer):
         - "omp": a greedy search for at most ``n_nonzero`` others. It is the fastest. Its graph can
           fall apart, so do not use it for affine subspaces or few dimensions.
         - "admm": a lasso with one penalty for all samples, solved by at most 200 steps of ADMM, as
-          published. Use it for affine subspaces with little noise, such as motion. It stops a few
-          per cent above the optimum there. A step takes n^2 min(n, p) operations, so use it for
-          some hundreds of samples, or for few variables.
-        - "lsr": a ridge on all others. The ``n_nonzero`` largest coefficients are kept, and
-          squared.
+          published. Use it for affine subspaces with little noise, such as moving points in a
+          video. It stops a few per cent above the optimum there. A step takes n^2 min(n, p)
+          operations, so use it for some hundreds of samples, or for few variables.
+        - "lsr": a ridge regression of each sample on all others. The ``n_nonzero`` largest
+          coefficients are kept, and squared.
     affine : bool, default False
         Whether each cluster has its own centre. Otherwise all subspaces pass through the origin. If
         True, "admm" uses coefficients that sum to 1. The other solvers add a constant variable to
@@ -70,9 +70,9 @@ class SSC(SubspaceClusterer):
         that is less, but at least 2. For "lsr", it is 10, or twice the largest dimension if that is
         more.
     alpha : float, optional
-        Weight of the fit, compared with the penalty. At 1, the first coefficient becomes non-zero.
-        The default is 5 for "elastic_net" and "lasso". For "admm" it is 20, or 800 if
-        ``affine=True``, as published for faces and for motion.
+        Weight of the fit, compared with the penalty. For "elastic_net" and "lasso" the default is
+        5. At 1 or below, all their coefficients are zero. For "admm" it is 20, or 800 if
+        ``affine=True``, as published for faces and for moving points.
     l1_ratio : float, default 0.9
         Share of the l1 norm in the penalty of "elastic_net", above 0 and at most 1.
     share : float, optional
