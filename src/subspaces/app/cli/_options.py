@@ -176,7 +176,7 @@ Model = Annotated[
 ModelOrTable = Annotated[
     Path,
     argument(
-        "model.npz written by subspaces fit, or its folder; or a table of any columns.",
+        "model.npz from subspaces fit, its folder, or any table.",
         "MODEL|TABLE",
         callback=existing_model_or_table,
     ),

@@ -9,7 +9,7 @@ from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._say import say, say_json, warn, working
 
-# What the page is made of, besides the model.
+# Files next to the model that the page uses.
 BESIDE = ("summary.json", "labels.csv", "variables.csv", "markers.csv")
 
 
@@ -26,14 +26,15 @@ def report(
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
-    """Write a page about a model or any table: one HTML file, for any browser, offline.
+    """Write a page about a model or any table. It is one HTML file and works offline.
 
-    The page of a table tells what its columns are, what is missing, one PCA, its
-    clusters and its outliers. Categories take part, text and dates do not.
+    The page of a table describes its columns, missing values, a PCA, the clusters
+    and the outliers. The PCA uses numbers and categories, but not text or dates.
 
-    For the page of a model, known classes, markers and stability come from the
+    The page of a model takes the known classes, markers and stability from the
     files that subspaces fit wrote next to it (labels.csv, markers.csv,
-    summary.json). Its table is not read again.
+    summary.json). It does not read your table again. --metadata and
+    --cluster-names only work with a model.
 
     \b
     Examples:
