@@ -120,7 +120,7 @@ def test_a_table_of_any_columns_has_a_page(run, tmp_path):
     ended = run("report", path, "--out", out)
     assert (ended.code, ended.err) == (0, "")
     words, sections = parts(out)
-    assert {"columns", "scores", "outliers"} <= set(sections)
+    assert {"columns", "outliers"} <= set(sections)
     assert "people.csv" in words
     before = out.read_text()
     assert run("report", path, "--out", out).code == 2
