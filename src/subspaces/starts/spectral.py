@@ -32,8 +32,8 @@ Affinity: TypeAlias = Array | Sparse
 # Up to so many vertices LAPACK takes the dense matrix; beyond, Lanczos' method is quicker, until
 # residuals are this share of their eigenvalue: the rows of the embedding are clustered, not read.
 DIRECT, LANCZOS_TOLERANCE = 300, 1e-8
-# Runs of `k_means`; they end after so many steps, or once the centres
-# move less than this share of the variance, as scikit-learn's do.
+# Least runs of `k_means`. They end after MOST_STEPS, or once the centres move less than the share
+# SETTLED of the variance, as scikit-learn's do.
 KMEANS_STARTS, MOST_STEPS, SETTLED = 5, 300, 1e-4
 
 
@@ -72,14 +72,18 @@ def rows_to_labels(vectors: Array, n_clusters: int, random: np.random.Generator)
 
 
 def k_means(
-    rows: Array, n_clusters: int, random: np.random.Generator, n_starts: int = KMEANS_STARTS
+    rows: Array, n_clusters: int, random: np.random.Generator, n_starts: int | None = None
 ) -> Labels:
     """Return the labels (n,) of the best of some runs of K-means, which go on side by side.
+
+    n_starts: how many. By default as many as there are clusters, at least KMEANS_STARTS: of few
+    runs for many clusters the best one too often leaves two clusters together.
 
     For some thousand rows this takes a fraction of scikit-learn's time, most of which goes to
     checks.
     """
     rows = rows - rows.mean(axis=0)
+    n_starts = max(KMEANS_STARTS, n_clusters) if n_starts is None else n_starts
     centres = spread_centres(rows, n_clusters, random, n_starts)
     return settled(rows, centres, SETTLED * float(rows.var(axis=0).mean()))
 
