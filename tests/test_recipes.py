@@ -471,7 +471,7 @@ class TestTheRecipeAsOneModel:
         assert recipe[-1].record_.sample_names[3] == "c3"
         page = recipe[-1].report(path=tmp_path / "page.html").read_text()
         assert "g45" in page
-        assert "x45" not in page
+        assert re.search(r"\bx45\b", re.sub(r"[\w+/=]{200,}", "", page)) is None
         assert "c3" in page
 
     def test_names_warn_of_nothing_and_go_with_the_next_fit(self, frame):

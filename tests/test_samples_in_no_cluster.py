@@ -8,8 +8,7 @@ from scipy import sparse
 from subspaces import PSC, diagnostics, plots
 from subspaces.core.partition import Partition
 from subspaces.core.problem import Problem
-from subspaces.core.rows import DenseRows, GramRows
-from subspaces.data.compiled_subspaces import compiled_subspaces
+from subspaces.core.rows import DenseRows
 from subspaces.data.contrast_sums import from_sums, sums_from
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import _markers
@@ -98,15 +97,6 @@ def test_sums_of_blocks_leave_rows_in_no_cluster_out(form, compiled):
     assert_array_equal(found.sizes, [12, 11, 14])
     for one, other in zip(from_sums(found, points), from_sums(expected, points), strict=True):
         assert_allclose(one, other)
-
-
-def test_compiled_subspaces_refuse_rows_in_no_cluster():
-    problem = Problem(GramRows(X @ X.T), (2, 1, 2), "influence", False)
-    quick = compiled_subspaces(problem)
-    if quick is None:
-        pytest.skip("no compiled code")
-    with pytest.raises(ValueError, match="every row"):
-        quick.fit(LABELS)
 
 
 def test_matched_labels_keep_the_label_of_no_cluster():

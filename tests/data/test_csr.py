@@ -99,7 +99,7 @@ def test_the_value_in_the_way_is_named():
 
 @pytest.mark.parametrize("shape", [(0, 300), (20, 0)])
 def test_an_empty_matrix_is_refused(shape):
-    with pytest.raises(ValueError, match=rf"shape \({shape[0]}, {shape[1]}\). Pass a table"):
+    with pytest.raises(ValueError, match=rf"shape \({shape[0]}, {shape[1]}\)"):
         PSC(2).fit(sparse.csr_array(shape))
 
 

@@ -18,7 +18,7 @@ from subspaces.data.devices import check_device, device_of, moved_attributes, to
 from subspaces.data.kinds import SurveyedBlocks, in_memory, surveyed
 from subspaces.data.validation import as_matrix, check_squares, has_holes, row_names
 from subspaces.estimators._fitted_state import fitted_state
-from subspaces.messages import Advice, ParameterError, shown
+from subspaces.messages import FILL_BY_PCA, UNWEIGHTED, Advice, ParameterError, shown
 from subspaces.pca.blocks import as_blocks, fit_blocks, scores_in_blocks, values_in_blocks
 from subspaces.pca.choice import PCAComponents
 from subspaces.pca.fit import PCAFit, checked_number, fit
@@ -192,12 +192,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         number, random = checked_number(self.n_components), self.random_state
         blocks = as_blocks(X)
         seed = 0 if random is None else int(as_generator(random).integers(2**31))
-        kept = dict[str, Any](seed=seed, single=is_single(X))
+        given, kept = X, dict[str, Any](seed=seed)
         if blocks is not None:
             many = SurveyedBlocks(blocks, surveyed(blocks))
             X = many.few_rows()
             if X is None:
-                kept["variables"] = column_names(X, many.shape[1])
+                kept |= {"variables": column_names(X, many.shape[1]), "single": is_single(given)}
                 how = {"center": self.center, "scale": self.scale}
                 return fit_blocks(many, number, self.rotation, weights, **how, **kept)
         X = in_memory(X)
@@ -206,11 +206,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         )
         if weights is not None and table.observed is not None:
             fact = "<sample_weight> does not work with missing values."
-            raise ParameterError(
-                "sample_weight", fact, Advice("fill them with PCA().fit(X).impute(X) first")
-            )
+            raise ParameterError("sample_weight", fact, FILL_BY_PCA, UNWEIGHTED)
         columns = column_names(X, len(table.varies))
-        kept |= {"variables": columns, "sample_names": row_names(X)}
+        kept |= {"variables": columns, "sample_names": row_names(X), "single": is_single(given)}
         return fit(table, number, self.rotation, **kept)
 
     def _attributes_of_fit(self) -> dict[str, Any]:
@@ -319,7 +317,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows = self.fit_.prepared(self._matrix(X, "outliers"))
         if has_holes(rows):
             fact = "<X> has missing values, but new samples need every value."
-            raise ParameterError("X", fact, Advice("fill them first: model.impute(X)"))
+            raise ParameterError("X", fact, Advice("fill them first with model.impute(X)"))
         return outliers_of(replace(found, new=rows), level, row_names(X), self.fit_.variables)
 
     def transform(self, X: Any) -> Any:
