@@ -214,7 +214,7 @@ def test_commas_that_other_cells_explain_are_read_with_a_word(file, text, data, 
         ('x,y\n1,"0,25"\n3,"1,065,234"\n', "'0,25' has a decimal comma, and '1,065,234' in the "
          "same table has commas between thousands. Write all"),
         ('x,y\n1,"1,06,5"\n2,3\n', "'1,06,5' is not a number"),
-        ("x,y\n1,n.d.\n2,n.d.\n3,4\n", "'n.d.' is not a number. 1 more cell has it. Correct"),
+        ("x,y\n1,n.d.\n2,n.d.\n3,4\n", "'n.d.' is not a number, and 1 more cell has the same text"),
         ("x,y\n1,12%\n2,3\n", "'12%' is not a number. Correct the cell, add missing=['12%'] if"),
     ],
 )  # fmt: skip
@@ -244,7 +244,7 @@ def test_latin_1_is_read_with_a_word(file):
     ("content", "message"),
     [
         (PATIENTS.encode("utf-16-le"), "is UTF-16 without a byte order mark. Save it as CSV UTF"),
-        (b"a,b\n\x81,2\n", "line 2: byte 0x81 is neither UTF-8 nor Latin-1. Save it as CSV UTF-8"),
+        (b"a,b\n\x81,2\n", "line 2: the text has an unknown encoding (byte 0x81). Save the file"),
         (b"a,b\n\xe9\x02,2\n", "is not a text file. Save it as CSV UTF-8"),
         (b"\xff\xfea", "looks like UTF-16, but is damaged or incomplete. Save it as CSV UTF-8"),
     ],

@@ -67,7 +67,8 @@ BLOCK = 1 << 20
 FROM_0_UP = Advice("check the table, because counts are never negative")
 ROUNDED_RATIOS = Advice("set <kind='ratios'> for rounded log ratios", "kind", "ratios")
 FOR_ARRAYS = Advice(
-    "try <recipes.expression> for arrays", command="try --preset expression for arrays"
+    "use <recipes.expression> if these are microarrays",
+    command="use --preset expression if these are microarrays",
 )
 
 

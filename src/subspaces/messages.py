@@ -83,6 +83,11 @@ FILL = Advice(
     "fill missing values with PSC(...).fit(X).impute(X)",
     command=("fill missing values with subspaces fit --imputed"),
 )
+FILL_BY_PCA = Advice(
+    "fill them first with PCA().fit(X).impute(X)",
+    command="fill them first with subspaces fit --imputed",
+)
+UNWEIGHTED = Advice("leave out <sample_weight>", "sample_weight")
 # Verbs that are said once: "use this, or that".
 VERBS = ("use ", "try ", "set ", "add ")
 MORE_ITERATIONS = Advice("increase <max_iter>", "max_iter", command="")

@@ -335,8 +335,8 @@ def _select_by_stability(
         raise ParameterError(
             "estimator",
             (
-                "Halves of the samples cannot be compared if a recipe combines several models. "
-                "Set <consensus=False>."
+                "select_n_clusters does not work with a consensus recipe. Make the recipe with "
+                "<consensus=False>."
             ),
         )
     _check_one_dimension(steps["cluster"])

@@ -162,7 +162,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
             ["--clusters", 2, "--method", "PCS"],
             "--method PCS is unknown. Choose from PSC, KSubspaces",
         ),
-        (["--clusters", 2, "--method", "KMeans"], "KMeans only works in"),
+        (["--clusters", 2, "--method", "KMeans"], "KMeans only works with"),
         (
             ["--clusters", 2, "--dims", -1, "--linear"],
             "--dims -1 is too small. Set it to 1 or more, or add --affine",
@@ -358,7 +358,8 @@ def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file
     monkeypatch.setitem(sys.modules, "plotly", None)
     ended = run(*arguments, "--force")
     assert ended.code == 0
-    assert "report.html needs plotly. Run: pip install 'subspaces[report]'" in ended.err
+    said = "report.html was not written, because plotly is not installed. Run: pip install"
+    assert f"{said} 'subspaces[report]'" in ended.err
     assert not (out / "report.html").exists()  # it would be about the model before
 
 
@@ -569,7 +570,7 @@ def test_a_cluster_of_one_sample_is_a_note(run, tmp_path):
                 "--no-stability", "--criterion", "residual", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
     assert "Note: 1 cluster has only one sample: s7" in ended.err
-    assert "Leave it out, or try fewer clusters, or use --criterion loo" in ended.err
+    assert "Leave that sample out, or try fewer clusters, or use --criterion loo" in ended.err
     (row,) = (line for line in ended.out.splitlines() if "one sample" in line)
     assert row.split() == ["1", "one", "sample"]
 
@@ -631,7 +632,7 @@ def test_an_axis_that_is_the_mean_level_is_told(run, tmp_path):
     assert "more than 99 % of the sum of squares" in ended.err
     assert "Use --affine" in ended.err
     assert {"far_mean", "mean_level"} <= codes_in(tmp_path / "r")
-    assert "mean level" not in ended.err  # the same advice
+    assert "just the mean of" not in ended.err  # the same advice
     run(*fit, "--no-page")
     assert not {"far_mean", "mean_level"} & codes_in(tmp_path / "r")
 

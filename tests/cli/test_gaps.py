@@ -266,6 +266,7 @@ def test_what_constant_columns_are_left_is_said(run, gaps, tmp_path):
     ended = run(*fit, "--no-stability", "--out", tmp_path / "r")
     told = [each for each in messages_in(tmp_path / "r") if each["code"] == "constant_variables"]
     assert told[0]["parameters"] == {"count": 1, "names": ["year"]}
+    assert told[0]["kind"] == "note"
 
 
 def test_a_variable_with_one_value_leaves_stability_measured(run, tmp_path):

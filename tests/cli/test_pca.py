@@ -458,7 +458,8 @@ def test_without_plotly_the_rest_is_written(run, table, tmp_path, monkeypatch):
     monkeypatch.setattr("subspaces.app.cli._pca.find_spec", lambda name: None)
     ended = run("pca", table, "--labels", "type", "--out", tmp_path / "r")
     assert ended.code == 0
-    assert "Note: report.html needs plotly. Run: pip install 'subspaces[report]'" in ended.err
+    said = "Note: report.html was not written, because plotly is not installed. Run: pip install"
+    assert f"{said} 'subspaces[report]'" in ended.err
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == FILES
 
 

@@ -315,7 +315,7 @@ def test_rows_and_columns_without_values_are_refused(name):
         model.fit(np.where(np.arange(16) < 8, np.nan, X))
     with refuses("X", naming=["row 0"]):
         model.fit(np.where(np.arange(16) == 0, np.inf, X))
-    with refuses("X", naming=["row 0"]):
+    with refuses("X", naming=["Row 0"]):
         model.fit(np.full((10, 4), np.nan))
     with refuses("X", places="row 7"):
         model.fit(X).predict(bad)

@@ -45,7 +45,7 @@ def test_many_rows_that_cannot_fit(model, X, needs, n_jobs):
 def test_graphs_of_all_samples_count(container):
     container(10**9)
     with pytest.raises(
-        MemoryError, match=r"SLBF for 9000 .* needs about 3.89 GB .* but only 1 GB are"
+        MemoryError, match=r"SLBF for 9000 .* needs about 3.89 GB .* but only 1 GB is"
     ):
         SLBF(2).fit(huge(9000, 2))
     assert SSC(2, solver="admm")._numbers_held(100, 5) == 11_000
@@ -68,7 +68,7 @@ def test_the_least_of_what_machine_container_and_process_have(monkeypatch):
     monkeypatch.setattr(memory, "_of_the_process", lambda: [50_000_000])
     assert memory.available() == 20_000_000
     assert memory.no_room(20_000_000) is None
-    assert memory.no_room(20_000_001) == "needs about 20 MB of memory, but only 20 MB are free"
+    assert memory.no_room(20_000_001) == "needs about 20 MB of memory, but only 20 MB is free"
 
 
 def test_a_container(container, tmp_path):

@@ -167,7 +167,7 @@ def _sparse_views(clusters: Sequence[ClusterView]) -> list[SparseView]:
     sparse = [view for view in clusters if isinstance(view, SparseView)]
     if len(sparse) != len(clusters):
         raise TypeError(
-            "This criterion only works with n_variables. Set n_variables, or choose another "
-            "criterion."
+            "The criteria union_influence and sparse_influence only work with n_variables. Set "
+            "n_variables, or choose another criterion."
         )
     return sparse

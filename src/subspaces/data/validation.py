@@ -14,12 +14,25 @@ from sklearn.utils import check_array
 from subspaces._types import Array, Data, Frame, Mask
 from subspaces.core.array import is_dask, is_foreign, to_host
 from subspaces.data.survey import Survey
-from subspaces.messages import FILL, Advice, DataWarning, ParameterError, ParameterTypeError
+from subspaces.messages import (
+    FILL,
+    Advice,
+    DataWarning,
+    ParameterError,
+    ParameterTypeError,
+    in_a_row,
+    listed,
+    literal,
+)
 from subspaces.runtime.warning import doubt
 
 # numpy's and pandas' letters for dates and for spans of time.
 TIMES = ("m", "M")
 _USE_NUMBER = "Replace it with a number, or leave out that sample or variable"
+# Rows in blocks: only a numpy array may have missing values.
+USE_DENSE = Advice(
+    "use a dense numpy array, in which PSC and PCA accept NaN", command="save a dense table"
+)
 _USE_NUMBERS = "Convert them to numbers, such as days since the first date, or leave them out"
 # How many rows or columns without a value are named; the others are counted.
 NAMED = 5
@@ -284,20 +297,24 @@ def _check_some_value(holes: Mask, axis: int, name: str, X: Data) -> None:
     """Raise ValueError for rows (axis 0) or columns (axis 1) in which all cells are missing."""
     empty = np.flatnonzero(holes.all(axis=1 - axis))
     if len(empty):
-        places = ", ".join(_named(X, axis, int(index)) for index in empty[:NAMED])
-        more = f" and {len(empty) - NAMED} more" if len(empty) > NAMED else ""
-        fact = f"All values are missing in {{places}}. {_without_empty(X, axis, name)}."
-        raise ParameterError(name, fact, places=places + more)
+        called = [_named(X, axis, int(index)) for index in empty]
+        places = in_a_row(called) if len(empty) <= NAMED else listed(called, NAMED)
+        have = "has" if len(empty) == 1 else "have"
+        said = literal(f"{places[0].upper()}{places[1:]} {have} no values")
+        raise ParameterError(
+            name, f"{said}. {literal(_without_empty(X, axis, name))}.", places=places
+        )
 
 
 def _without_empty(X: Data, axis: int, name: str) -> str:
     """Return how to leave out rows (axis 0) or columns (axis 1) of X that have no value."""
+    empty = f"empty {('rows', 'columns')[axis]}"
     if hasattr(X, "dropna"):
-        return f"Drop them with {name}.dropna(axis={axis}, how='all')"
+        return f"Drop {empty} with {name}.dropna(axis={axis}, how='all')"
     if isinstance(X, np.ndarray):
         kept = f"~np.isnan({name}).all(axis={1 - axis})"
-        return f"Leave them out: {name}[{':, ' * axis}{kept}]"
-    return "Leave them out"
+        return f"Leave out {empty}: {name}[{':, ' * axis}{kept}]"
+    return f"Leave out {empty}"
 
 
 def not_finite(
@@ -309,10 +326,11 @@ def not_finite(
     X: Data | None = None,
     *,
     missing: bool = False,
+    fill: Advice = FILL,
 ) -> ValueError:
     """Return the ValueError that names the first value that is not finite and counts the rest.
 
-    missing: whether NaN is taken for a missing value.
+    missing: whether NaN is taken for a missing value; fill: what to do about NaN if it is not.
     """
     more = f" (and {count - 1} more)" if count > 1 else ""
     advice = [Advice("replace it with a finite number")]
@@ -321,7 +339,7 @@ def not_finite(
         advice = [Advice("replace it with np.nan if the value is missing", command=empty)]
     elif np.isnan(value):
         several = "the samples or variables with such values"
-        advice = [Advice(f"leave out {several if count > 1 else 'that sample or variable'}"), FILL]
+        advice = [Advice(f"leave out {several if count > 1 else 'that sample or variable'}"), fill]
     return ParameterError(
         name,
         f"<{name}> contains {{what}}: {{value}} at {{place}}{{more}}.",
@@ -343,14 +361,15 @@ def check_shape(shape: tuple[int, ...], name: str = "X") -> None:
         )
 
 
-def check_survey(found: Survey, dtype: object, name: str = "X") -> None:
+def check_survey(found: Survey, dtype: object, *, dense: bool = False) -> None:
     """Raise ValueError if the survey found a value that is not finite, too large or too small.
 
-    Passes over rows of single precision square and add in single precision.
+    Passes over rows of single precision square and add in single precision. dense: whether the
+    rows are a numpy array, of which missing values can be filled.
     """
     if found.bad is not None:
-        raise not_finite(name, *found.bad, found.n_bad)
-    check_magnitude(found.largest, name, "float32" if "float32" in str(dtype) else "float64")
+        raise not_finite("X", *found.bad, found.n_bad, fill=FILL if dense else USE_DENSE)
+    check_magnitude(found.largest, "X", "float32" if "float32" in str(dtype) else "float64")
 
 
 def has_holes(X: Any) -> bool:

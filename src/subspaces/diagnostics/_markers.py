@@ -63,6 +63,7 @@ LEVEL = 0.05
 # Of simulated genes that do not differ 5 % are called at 1.75 times, 10 % at 2, 29 % at 2.7.
 UNEQUAL = 1.75
 OPTIMISTIC = "The p-values are too small, because the same values were used to find the clusters."
+TRUST_THE_ORDER = Advice("trust the order of the variables more than the p-values")
 # For labels of which nobody said where they come from.
 OF_LABELS = "The p-values are too small if the same values were used to find the clusters."
 
@@ -266,7 +267,7 @@ def _markers(
     asked = _asked(cluster, clusters)
     _warn_of_small(clusters, codes, asked)
     rows = _statistics(tested, codes, len(clusters))
-    one_group, failed = np.nan, False
+    one_group, failed = np.nan, ""
     if cluster_half is not None:
         n_nulls, random = as_count(n_nulls, "n_nulls", low=1), as_generator(random_state)
         try:
@@ -274,16 +275,17 @@ def _markers(
                 tested, codes, len(clusters), _among(inside, cluster_half), n_nulls, random
             )
             split[np.isnan(rows["p_value"])] = np.nan
-        except ValueError:
+        except ValueError as error:
             if not tested.n_missing:
                 raise
-            failed, split = True, np.full_like(rows["p_value"], np.nan)
+            failed = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+            split = np.full_like(rows["p_value"], np.nan)
         # Adjusted first: thousands of p-values at the least possible one would be adjusted away.
         rows["p_split"] = np.maximum(split, one_group)
         rows["fdr_split"] = np.maximum(false_discovery_rates(split), one_group)
     columns = _long_form(rows, clusters, asked, tested.names)
     rates = None if failed else columns.get("fdr_split")
-    conclusion = _verdict(worth, one_group, rates, failed=failed)
+    conclusion = _verdict(worth, one_group, rates, failed)
     return Markers(columns, one_group, conclusion, tuple(_of_table(tested, columns)))
 
 
@@ -381,20 +383,19 @@ def _long_form(
     }
 
 
-def _verdict(worth: str, one_group: float, rates: Array | None, *, failed: bool) -> Verdict:
+def _verdict(worth: str, one_group: float, rates: Array | None, failed: str) -> Verdict:
     """Return how far to trust the p-values.
 
     worth: the sentence on those of the rank test; rates: false discovery rates of the split-half
-    test, if there was one; failed: whether it could not be made.
+    test, if there was one; failed: why it could not be made, if it could not.
     """
     if failed:
-        fact = (
-            f"{worth} The split-half test corrects for that, but could not run because values are "
-            "missing: leave out variables with missing values."
-        )
-        return Verdict("no_halves", fact, grade=Grade.DOUBTFUL)
+        fact = "The p-values may be too small, because the split-half test failed ({why})."
+        without = Advice("try without the variables that have missing values")
+        return Verdict("no_halves", fact, {"why": failed}, (without,), grade=Grade.DOUBTFUL)
     if rates is None:
-        return Verdict("optimistic", worth, grade=Grade.DOUBTFUL)
+        advice = (TRUST_THE_ORDER,) if worth == OPTIMISTIC else ()
+        return Verdict("optimistic", worth, advice=advice, grade=Grade.DOUBTFUL)
     found, tested = int(np.count_nonzero(rates <= LEVEL)), int(np.count_nonzero(np.isfinite(rates)))
     figures = {"one_group": one_group, "found": found, "tested": tested, "level": LEVEL}
     if one_group > LEVEL:
@@ -404,8 +405,8 @@ def _verdict(worth: str, one_group: float, rates: Array | None, *, failed: bool)
         )
         return Verdict("one_group", fact, figures, grade=Grade.NO)
     fact = (
-        f"{worth} The split-half test corrects for that and finds {{found:,}} of {{tested:,}} "
-        "differences (false discovery rate {level:%})."
+        f"{worth} A split-half test corrects for that, and {{found:,}} of {{tested:,}} tests "
+        f"{'is' if found == 1 else 'are'} significant (false discovery rate {{level:%}})."
     )
     return Verdict("split_half", fact, figures, grade=Grade.SURE)
 
@@ -466,7 +467,7 @@ def _checked_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Codes, Mas
         raise ParameterError(
             "labels",
             f"{len(unknown)} of the <labels> are missing, the first is labels[{unknown[0]}]. "
-            "Write -1 for samples in no cluster, or leave them out.",
+            "Write -1 for samples in no cluster.",
         )
     inside = np.ones(n, dtype=bool) if given.dtype.kind not in "iuf" else given != -1
     clusters = np.unique(given[inside])
@@ -497,14 +498,21 @@ def _asked(cluster: ClusterName | None, clusters: NDArray[Any]) -> Sequence[int]
 def _warn_of_small(clusters: NDArray[Any], codes: Codes, asked: Sequence[int]) -> None:
     """Warn of clusters too small to test, or with too few samples outside."""
     sizes = Partition(codes, len(clusters)).sizes
-    small = [k for k in asked if min(sizes[k], len(codes) - sizes[k]) < FEWEST]
-    if small:
+    n = len(codes)
+    small = [k for k in asked if sizes[k] < FEWEST]
+    large = [k for k in asked if n - sizes[k] < FEWEST]
+    if small or large:
+        merge = Advice("merge it with another, so that it has at least {fewest}")
+        if len(small) > 1:
+            merge = Advice("merge them with others, so that each has at least {fewest}")
+        which = f"cluster{'s' * (len(small or large) > 1)} {{clusters}}"
+        few = "Too few samples to test" if small else "Too few samples are left to compare with"
         doubt(
             DataWarning,
             "small_clusters",
-            "These clusters are too small or too large to test: {clusters}.",
-            Advice("merge clusters, so that each has {fewest} samples or more inside and outside"),
-            clusters=[f"{clusters[k]} ({sizes[k]} of {len(codes)} samples)" for k in small],
+            f"{few} {which}.",
+            merge if small and len(clusters) > 2 else Advice("try other clusters"),
+            clusters=[f"{clusters[k]} ({sizes[k]} of {n} samples)" for k in small or large],
             fewest=FEWEST,
         )
 
@@ -532,9 +540,9 @@ def _warn_of_scaling(counts: Array, tested: Measured, labels: Labels) -> None:
         doubt(
             TrustWarning,
             "unequal_totals",
-            "The samples of one cluster have totals {ratio:.1f} times those of another, so scaling "
-            "all samples to the same total causes small differences.",
-            Advice("trust only large effects"),
+            "One cluster has {ratio:.1f} times the counts per sample of another, so scaling all "
+            "samples to the same total creates small false differences.",
+            Advice("trust only large ones"),
             ratio=max(medians) / min(medians),
         )
     elif len(medians) > 1:

@@ -71,8 +71,8 @@ STABILITY: dict[str, tuple[Grade, str, str, tuple[Advice, ...]]] = {
 }
 # What describes the samples as well as clusters on which halves agree.
 INSTEAD = {
-    "one_cloud": "one group without clusters fits about as well",
-    "one_subspace": "a single subspace fits the samples better than the clusters",
+    "one_cloud": "one group without clusters fits the samples about as well",
+    "one_subspace": "a single subspace fits the samples better than the clusters do",
 }
 ONE_CLUSTER = Verdict(
     "one_cluster",
@@ -376,9 +376,10 @@ def verdict_on_stability(
         better = "on those of K-means ({k_means:.2f})"
         fact = f"{word}: {HALVES} agree less on these clusters ({numbers}) than {better}."
     elif instead:
-        code = instead
         advice = LOOK_AT_SAMPLES if instead == "one_cloud" else _ways_to_see_one(matrix)
-        fact = f"{word}: {HALVES} agree ({numbers}), but {INSTEAD[instead]}."
+        stable = "stable" if code == "solid" else "partly stable"
+        numbers = "two random halves agree, {agreement:.2f} of 1"
+        code, fact = instead, f"The clusters are {stable} ({numbers}), but {INSTEAD[instead]}."
     return Verdict(code, fact, measured, advice, grade=grade)
 
 

@@ -601,7 +601,7 @@ class SubspaceClusterer(
             found = survey_of(blocks)
             if self._takes_missing and found.has_holes and isinstance(blocks.array, np.ndarray):
                 return NewRows(self, self._validate_new(X), self._home)
-            check_survey(found, blocks.array.dtype)
+            check_survey(found, blocks.array.dtype, dense=isinstance(blocks.array, np.ndarray))
             self._check_scale(found.largest)
         return NewBlocks(blocks, self.fit_, self._home)
 
@@ -640,7 +640,7 @@ class SubspaceClusterer(
         found = survey_of(blocks)
         if self._takes_missing and found.has_holes and isinstance(blocks.array, np.ndarray):
             return self._validate_matrix(X)
-        check_survey(found, blocks.array.dtype)
+        check_survey(found, blocks.array.dtype, dense=isinstance(blocks.array, np.ndarray))
         self._scale = found.largest
         return SurveyedBlocks(blocks, found)
 
@@ -781,7 +781,7 @@ class SubspaceClusterer(
             raise ParameterError(
                 "X",
                 f"<X> has values up to {largest:.3g}, but the model was fitted to values up "
-                f"to {self._scale:.3g}. Convert it to the same units.",
+                f"to {self._scale:.3g}. Check <X> for wrong values.",
             )
 
     def _recorded(

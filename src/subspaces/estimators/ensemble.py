@@ -181,10 +181,11 @@ class EnsembleKSubspaces(SubspaceClusterer):
             doubt(
                 NotConvergedWarning,
                 "filled_up",
-                "The method found {missing:#cluster} fewer than <n_clusters={n_clusters}>, so it "
-                "built the rest around random samples.",
+                "Only {found} of {n_clusters} clusters were found, so the other "
+                "{missing:#was|were} built around random samples.",
                 FEWER_CLUSTERS,
                 Advice("increase <n_runs>", "n_runs", command=""),
+                found=self.n_clusters - missing,
                 missing=missing,
                 n_clusters=self.n_clusters,
             )

@@ -226,20 +226,23 @@ class GPCA(SubspaceClusterer):
         size = n_monomials(len(dimensions), projected)
         needed = size - n_vanishing(dimensions, projected)
         facts = {"n_projected": projected, "size": size, "needed": needed, "n": n, "least": least}
-        advice = [Advice("try another method, such as KSubspaces", command="try another method")]
+        advice = [
+            FEWER_CLUSTERS,
+            Advice("try KSubspaces", command="try --method KSubspaces"),
+        ]
         if projected > least:
-            smaller = Advice("set <n_projected> to {least}", "n_projected", command="")
-            advice = [smaller, *advice]
+            smaller = Advice("try <n_projected={least}>", "n_projected", command="")
+            advice.insert(0, smaller)
         if size > MOST_MONOMIALS:
             fact = (
-                f"<n_clusters={{value}}> needs polynomials with {{size}} terms, but the limit is "
-                f"{MOST_MONOMIALS}."
+                "GPCA with <n_clusters={value}> is too large ({size} polynomial terms, limit "
+                f"{MOST_MONOMIALS})."
             )
             raise ParameterError("n_clusters", fact, *advice, value=self.n_clusters, **facts)
         if n < needed:
             fact = (
-                "<n_clusters={value}> needs {needed} samples for its polynomials, but there are "
-                "{n}."
+                "GPCA with <n_clusters={value}> needs {needed} samples for its polynomials, but "
+                "there are {n}."
             )
             raise ParameterError("n_clusters", fact, *advice, value=self.n_clusters, **facts)
 

@@ -21,7 +21,14 @@ from scipy import linalg
 from subspaces._types import Array, Auto, Indices, Mask, Rotation
 from subspaces.core import incomplete
 from subspaces.core.incomplete import VARIANCE_FLOOR, Gaussian, IncompleteMixture
-from subspaces.messages import Advice, ChoiceWarning, DataWarning, ParameterError, use
+from subspaces.messages import (
+    FILL_BY_PCA,
+    Advice,
+    ChoiceWarning,
+    DataWarning,
+    ParameterError,
+    use,
+)
 from subspaces.pca.choice import PCAComponents, choice_of
 from subspaces.pca.components import Components
 from subspaces.pca.intervals import StandardErrors, jackknife, t_intervals
@@ -137,7 +144,7 @@ class PCAFit:
                 "This function needs all axes, but a PCA fitted in blocks or to a large file only "
                 "stores the first axes."
             )
-            raise ParameterError("X", fact, Advice("fit the table in memory"))
+            raise ParameterError("X", fact, Advice("fit it to a numpy array of up to 1 GB"))
         return self.axes
 
     @property
@@ -145,11 +152,7 @@ class PCAFit:
         """The same of a table without missing values; an error if it has some."""
         if self.observed is not None:
             fact = "<X> has missing values, but this function needs all values."
-            fill = Advice(
-                "fill them first: PCA().fit(X).impute(X)",
-                command="fill them first with subspaces fit --imputed",
-            )
-            raise ParameterError("X", fact, fill)
+            raise ParameterError("X", fact, FILL_BY_PCA)
         return self.all_axes
 
     @cached_property

@@ -36,12 +36,13 @@ from subspaces.core.leave_one_out import centred, left_out
 from subspaces.core.secular import refit_factor
 from subspaces.data.validation import as_table_to_fit, check_squares, row_names
 from subspaces.messages import (
-    FILL,
+    FILL_BY_PCA,
     Advice,
     Grade,
     ParameterError,
     TrustWarning,
     Verdict,
+    in_a_row,
     listed,
     use,
 )
@@ -422,7 +423,7 @@ def judge_samples(
     if robust:
         if holes is not None:
             fact = "<robust=True> does not work with missing values."
-            raise ParameterError("robust", fact, FILL, value=robust)
+            raise ParameterError("robust", fact, FILL_BY_PCA, use("robust", False), value=robust)
         return Members(axes, center, _in_variables(found_robustly(), v))
     if holes is None:
         together = measured(np.ones(n, dtype=bool))
@@ -675,23 +676,26 @@ def _verdict(
         "far": [names[i] for i in outliers[inside]],
     }
     if not count:
-        fact = "All {samples:,} samples fit this PCA: none is farther out than expected by chance."
+        fact = "All {samples:,} samples fit this PCA. None is farther out than expected by chance."
         return Verdict("none", fact, figures, grade=Grade.SURE)
-    named = {f"named_{kind}": listed(figures[kind], NAMED) for kind in ("off", "far")}
+    named = {f"named_{kind}": _named(figures[kind]) for kind in ("off", "far") if figures[kind]}
     figures |= {**named, "clearest": [names[i] for i in outliers[:NAMED]]}
     if count > TOO_MANY * n:
         fact = "{count:,} of {samples:,} samples do not fit this PCA, among them {clearest}."
         advice = (Advice("try more components"), Advice("look for groups of samples"))
         return Verdict("too_many", fact, figures, advice, grade=Grade.NO)
-    do = "does" if len(figures["off"]) == 1 else "do"
-    are = "is" if len(figures["far"]) == 1 else "are"
     words = {
-        "off": f"{{named_off}} {do} not follow the components",
-        "far": f"{{named_far}} {are} extreme along the components",
+        "off": "{named_off} far from the subspace of the components",
+        "far": f"{{named_far}} far out {'within it' if figures['off'] else 'in their subspace'}",
     }
     who = ", and ".join(each for kind, each in words.items() if figures[kind])
-    fact = (
-        f"{{count:,}} of {{samples:,}} samples {'does' if count == 1 else 'do'} not fit this "
-        f"PCA: {who}. If there were no outliers, the chance of a false alarm would be {{level:%}}."
-    )
-    return Verdict("some", fact, figures, grade=Grade.DOUBTFUL)
+    do = "does" if count == 1 else "do"
+    fact = f"{{count:,}} of {{samples:,}} samples {do} not fit this PCA: {who}."
+    check = Advice(f"check {'this sample' if count == 1 else 'these samples'} for errors")
+    return Verdict("some", fact, figures, (check,), grade=Grade.DOUBTFUL)
+
+
+def _named(samples: list[str]) -> str:
+    """Return the subject and the verb of a sentence on samples, of which the first are named."""
+    names = in_a_row(samples) if len(samples) <= NAMED else listed(samples, NAMED)
+    return f"sample {names} is" if len(samples) == 1 else f"samples {names} are"

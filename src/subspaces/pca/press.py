@@ -19,7 +19,15 @@ from subspaces.data.validation import (
     row_names,
     warn_of_copies,
 )
-from subspaces.messages import FILL, Advice, ChoiceWarning, DataWarning, ParameterError, use
+from subspaces.messages import (
+    FILL_BY_PCA,
+    UNWEIGHTED,
+    Advice,
+    ChoiceWarning,
+    DataWarning,
+    ParameterError,
+    use,
+)
 from subspaces.pca.intervals import turns
 from subspaces.pca.missing import (
     IncompletePCA,
@@ -361,7 +369,7 @@ def _checked(
     weights = as_weights(sample_weight, len(matrix))
     if weights is not None and np.isnan(matrix).any():
         fact = "<sample_weight> does not work with missing values."
-        raise ParameterError("sample_weight", fact, FILL)
+        raise ParameterError("sample_weight", fact, FILL_BY_PCA, UNWEIGHTED)
     n, p = len(matrix) if weights is None else int(np.count_nonzero(weights)), matrix.shape[1]
     limit = min(n - 1 - as_flag(center, "center"), p)
     if weights is not None and limit < 1:

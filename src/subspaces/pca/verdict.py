@@ -25,8 +25,8 @@ FAINT = 5e-4
 MOSTLY = 0.5
 # A component would need this share of the variance to be seen: nothing can be seen.
 HIDES_ALL = 0.995
-# What is said of components that are mostly faint, and if all but one are.
-FEW_HOLD = "After the first {clear}, each component", "After the first, each component"
+# What is said of faint components if none or one is stronger.
+FEW_HOLD = {0: "Each component", 1: "After the first, each component"}
 NO_NUMBER = (
     "The number of components is unclear: the variables are correlated, and no component is much "
     "weaker than the one before it."
@@ -93,7 +93,7 @@ def verdict_on_components(
     largest share of the variance, and that share.
     """
     code, fact = _count_of(found)
-    advice: tuple[Advice, ...] = ()
+    set_scale, advice = Advice("set <scale=True>", "scale", True), tuple[Advice, ...]()
     kinds = kinds_of_axes(found, explained)
     faint = kinds.count(AxisKind.FAINT)
     figures = {
@@ -112,14 +112,15 @@ def verdict_on_components(
         many = many if found.count else "No component stands out"
         fact = f"{many}: {{variable}} alone makes up {{share:%}} of the variance."
     elif not found.leading:
-        fact += " Variables with a large scale come first: set <scale=True> to change that."
+        fact = f"{fact[:-1]}, but the first axes only show variables with a large scale."
+        advice = (set_scale,)
     elif found.noise == "unequal" and found.above < found.count:
-        fact += (
-            " One of the {count} components may just be a variable with a large scale: set "
-            "<scale=True> to check."
-        )
+        one = "it" if found.count == 1 else "one of them"
+        fact = f"{fact[:-1]}, but {one} may just be a variable with a large scale."
+        advice = (set_scale,)
     elif faint:
-        fact += f" {FEW_HOLD[figures['clear'] == 1]} makes up less than 0.05 % of the variance."
+        few = FEW_HOLD.get(figures["clear"], "After the first {clear}, each component")
+        fact += f" {few} makes up less than 0.05 % of the variance."
     else:
         fact += _doubt(found, shape, predictive)
     return Verdict(code, fact, figures, advice, grade=grade_of_count(found))

@@ -138,7 +138,7 @@ def warn_of_constant_columns(X: Array, names: NDArray[Any] | None) -> None:
         "Some variables are constant but not 0, which moves all samples away from the origin: "
         "{variables}.",
         use("affine", True),
-        Advice("leave them out"),
+        Advice("leave these variables out"),
         variables=called,
     )
 
@@ -218,7 +218,7 @@ def warn_of_single_samples(
         TrustWarning,
         "single_samples",
         "{clusters:#cluster has|clusters have} only one sample: {samples}.",
-        Advice("leave it out" if len(single) == 1 else "leave them out"),
+        Advice(f"leave {'that sample' if len(single) == 1 else 'these samples'} out"),
         FEWER_CLUSTERS,
         *advice,
         clusters=len(single),

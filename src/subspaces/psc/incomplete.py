@@ -194,7 +194,7 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
             "{few} of {n} samples have too few values for the dimension of their cluster, so "
             "their labels are unreliable.",
             SMALLER_DIMENSION,
-            Advice("leave them out"),
+            Advice("leave these samples out"),
             few=few,
             n=n,
         )

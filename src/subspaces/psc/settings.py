@@ -128,8 +128,10 @@ def check(settings: Settings) -> None:
     if settings.outliers is not None:
         level = as_real(settings.outliers, "outliers")
         if not 0.0 < level < 1.0:
-            fact = "<outliers={value}> is not between 0 and 1."
-            raise ParameterError("outliers", fact, use("outliers", 0.1), value=level)
+            fact = (
+                "<outliers={value}> is out of range. Use a number above 0 and below 1, such as 0.1."
+            )
+            raise ParameterError("outliers", fact, value=level)
     if settings.n_variables is not None:
         _check_sparse(settings)
 

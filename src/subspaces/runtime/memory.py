@@ -25,7 +25,7 @@ def no_room(needed: int) -> str | None:
     free = available() if needed > LITTLE else None
     if free is None or needed <= free:
         return None
-    return f"needs about {in_words(needed)} of memory, but only {in_words(free)} are free"
+    return f"needs about {in_words(needed)} of memory, but only {in_words(free)} is free"
 
 
 def in_words(n_bytes: int) -> str:

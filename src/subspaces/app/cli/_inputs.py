@@ -14,7 +14,7 @@ from subspaces.app.cli._say import note, working
 from subspaces.app.preparation import learn_preparation
 from subspaces.app.tables import doubts, hold_counts, read_table
 from subspaces.datasets import with_classes
-from subspaces.messages import Advice, Message, listed, message_of, percent, use
+from subspaces.messages import Advice, Message, listed, message_of, noted, percent, use
 from subspaces.named_table import (
     Table,
     first_gap,
@@ -224,7 +224,7 @@ def _constants(table: Table) -> list[Message]:
         return []
     facts = {"count": len(constant), "names": [table.variable_names[j] for j in constant]}
     fact = "{count:#variable is|variables are} constant: {names}."
-    return [Message("constant_variables", fact, facts, kind="DataWarning")]
+    return [noted("constant_variables", fact, **facts)]
 
 
 def _holds_most(table: Table) -> list[Message]:

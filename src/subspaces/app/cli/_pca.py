@@ -165,6 +165,6 @@ def _write(path: Path, columns: dict[str, Sequence[Any]]) -> None:
 def write_page(stage: Path, found: PCAFindings, title: str) -> None:
     """Write report.html into the folder ``stage``; without plotly, warn and write nothing."""
     if find_spec("plotly") is None:
-        warn(f"report.html needs plotly. {install('report')}")
+        warn(f"report.html was not written, because plotly is not installed. {install('report')}")
         return
     (stage / "report.html").write_bytes(page_of_pca(found, title).encode())

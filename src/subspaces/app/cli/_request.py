@@ -90,7 +90,10 @@ class Request:
 
     def _check_outliers(self) -> None:
         if self.outliers is None or not 0.0 < self.outliers < 1.0:
-            raise ValueError(f"--outliers {self.outliers:g} is not between 0 and 1. Set it to 0.1.")
+            raise ValueError(
+                f"--outliers {self.outliers:g} is out of range. Use a number above 0 and below 1, "
+                "such as 0.1."
+            )
         for option, asked in (
             (f"--preset {self.preset}", self.preset),
             ("--variables", self.n_variables is not None),
@@ -123,8 +126,8 @@ class Request:
     def _check_rival(self) -> None:
         if self.method == "KMeans":
             raise ValueError(
-                "KMeans only works in subspaces compare. For a model like it, set --affine --dims "
-                "0."
+                "--method KMeans only works with subspaces compare. For similar clusters, leave "
+                "out --method and add --affine --dims 0."
             )
         selects = self.method == "SparseKMeans" and isinstance(self.n_variables, int)
         for option, asked in (

@@ -300,7 +300,7 @@ def write_page(
 ) -> None:
     """Write report.html into the folder ``stage``; without plotly, warn and write nothing."""
     if find_spec("plotly") is None:
-        warn(f"report.html needs plotly. {install('report')}")
+        warn(f"report.html was not written, because plotly is not installed. {install('report')}")
         return
     with_messages_of_options(model, said.settled).report(
         table.frame,

@@ -45,9 +45,11 @@ class Said:
     @property
     def shown(self) -> list[str]:
         """The gravest of the doubts in options; notes follow if there are few."""
-        notes = [each for each in self.kept if each.kind == "note"]
         answers = [] if self.answer is None else [self.answer]
-        doubts = shown([*self.unanswered, *answers], MOST_WARNINGS + len(answers))
+        doubts = [each for each in self.unanswered if each.kind != "note"]
+        doubts = shown([*doubts, *answers], MOST_WARNINGS + len(answers))
+        said = {each.code for each in doubts}
+        notes = [each for each in self.kept if each.kind == "note" and each.code not in said]
         gravest = [*(each for each in doubts if each is not self.answer), *notes]
         return [str(each) for each in with_options(gravest, self.settled)][:MOST_WARNINGS]
 

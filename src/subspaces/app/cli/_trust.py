@@ -16,7 +16,7 @@ from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import facts_of
 from subspaces.halving import n_halvings
-from subspaces.messages import Advice, Grade, Message, Verdict, listed, message_of, use, worded
+from subspaces.messages import Advice, Grade, Message, Verdict, listed, message_of, worded
 from subspaces.named_table import Table
 from subspaces.psc.doubts import clusters_of_levels
 from subspaces.runtime.warning import collect_warnings
@@ -129,9 +129,10 @@ def with_word_on_levels(trust: Trust, model: SubspaceClusterer) -> Trust:
     if not levels:
         return trust
     which = "each cluster" if len(levels) == len(model.subspaces_) else f"cluster {listed(levels)}"
-    fact = "The first axis of {which} only shows the mean level of its samples, not how they vary."
+    fact = "The first axis of {which} is just the mean of its samples."
     facts = {"which": which, "clusters": levels}
-    level = Message("mean_level", fact, facts, (use("affine", True),), "TrustWarning")
+    subtract = Advice("add <affine=True> to subtract the mean first", "affine", True)
+    level = Message("mean_level", fact, facts, (subtract,), "TrustWarning")
     return replace(trust, doubts=(*trust.doubts, level))
 
 

@@ -127,7 +127,7 @@ def _compare(methods: dict[str, Any], X: "Array", target: "Labels") -> None:
 def _write_page(path: Path, union: Any, model: "PSC") -> str:
     """Write the report of a model; return its path, or how to install plotly if it is missing."""
     if find_spec("plotly") is None:
-        return f"needs plotly. {install('report')}"
+        return f"not written, because plotly is not installed. {install('report')}"
     title = "A line and two planes that meet"
     return str(model.report(union.data, path, classes=union.target, title=title))
 
@@ -150,7 +150,7 @@ def _show_pca(path: Path) -> str:
     say(found.outliers.verdict)
     Said((), found.warned).say()
     if find_spec("plotly") is None:
-        return f"needs plotly. {install('report')}"
+        return f"not written, because plotly is not installed. {install('report')}"
     return str(write_page(page_of_pca(found, "Three kinds of wine, one PCA"), path))
 
 

@@ -46,7 +46,10 @@ def report(
     target = path.with_name("report.html") if out is None else out
     is_table = options.is_table(path)
     if is_table and (shown.metadata or shown.names):
-        raise ValueError("--metadata and --cluster-names only work with a model. Leave them out.")
+        raise ValueError(
+            "--metadata and --cluster-names only work with a model. Leave out both, or pass "
+            "model.npz."
+        )
     read = [path, *(path.with_name(name) for name in BESIDE * (not is_table))]
     _outputs.refuse_to_overwrite(target, force=force, read=read)
     lacking = _of_table(path, target, title) if is_table else _of_model(path, target, title, shown)

@@ -127,7 +127,7 @@ def _strays(sheet: Sheet, mask: Mask) -> str:
         said = f"{found[0]}: {in_a_row([*shown, more] if rest else shown)} are not numbers"
     else:
         said = f"{found[0]}: {first!r} is not a number{_asked(first)}"
-        said += f". {more} {'have' if rest > 1 else 'has'} it" * bool(rest)
+        said += f", and {more} {'have' if rest > 1 else 'has'} the same text" * bool(rest)
     return f"{literal(said)}. {_stray_remedy(int(mask.sum()), list(places), names)}"
 
 

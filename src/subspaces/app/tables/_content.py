@@ -97,7 +97,8 @@ def text_of(path: Path) -> tuple[str, tuple[Message, ...]]:
 
 def _unpacked(path: Path) -> bytes:
     """Return the unpacked bytes of a gzip file; raise ValueError if too large for a table."""
-    most = (available() or sys.maxsize) // TEXT_ROOM
+    free = available() or sys.maxsize
+    most = free // TEXT_ROOM
     try:
         with gzip.open(io.BytesIO(content_of(path))) as packed:
             content = packed.read(most + 1)
@@ -108,8 +109,8 @@ def _unpacked(path: Path) -> bytes:
     if len(content) > most:
         raise refused(
             "path",
-            f"{path} unpacks to more than {in_words(most)}, too much for the free memory. "
-            "Save a table with fewer rows or columns.",
+            f"{path} unpacks to more than {in_words(most)}, and reading it takes {TEXT_ROOM} times "
+            f"as much memory, but only {in_words(free)} is free. Save a smaller table.",
         )
     return content
 
@@ -122,8 +123,8 @@ def _latin(path: Path, content: bytes) -> tuple[str, tuple[Message, ...]]:
         line = content[: error.start].count(b"\n") + 1
         raise refused(
             "path",
-            f"{path}, line {line}: byte 0x{content[error.start]:02x} is neither UTF-8 nor Latin-1. "
-            f"{SAVE}.",
+            f"{path}, line {line}: the text has an unknown encoding (byte "
+            f"0x{content[error.start]:02x}). Save the file as CSV UTF-8.",
         ) from None
     found = BEYOND_ASCII.search(text)
     if CONTROL.search(text) or found is None:
