@@ -106,10 +106,10 @@ def test_components_below_the_noise_are_not_said_to_stand_without_any_sample(win
 
 def test_a_frame_has_names_and_an_array_numbers(wine):
     X, _ = wine
-    assert ": wine 95" in gather_pca(X, scale=True).outliers.verdict
+    assert ": sample wine 95" in gather_pca(X, scale=True).outliers.verdict
     found = gather_pca(X.to_numpy(), scale=True)
     assert found.sample_names[95] == "95"
-    assert ": 95" in found.outliers.verdict
+    assert ": sample 95" in found.outliers.verdict
     assert found.variable_names[:2] == ["x0", "x1"]
 
 
