@@ -195,7 +195,7 @@ def _heat(found: Findings, variables: Indices) -> Any:
     places = [*range(len(bars)), *range(top, top + len(names))]
     return figure(
         traces,
-        height=100 + 17 * (top + len(names)),
+        height=160 + 17 * (top + len(names)),
         margin={"l": 56, "r": 12, "t": BAR, "b": 28},
         shapes=[{**line, "x0": x, "x1": x} for x in ends],
         xaxis={"tickvals": middles.tolist(), "ticktext": called, **bare},
