@@ -226,13 +226,10 @@ class GPCA(SubspaceClusterer):
         size = n_monomials(len(dimensions), projected)
         needed = size - n_vanishing(dimensions, projected)
         facts = {"n_projected": projected, "size": size, "needed": needed, "n": n, "least": least}
-        advice = [
-            FEWER_CLUSTERS,
-            Advice("try KSubspaces", command="try --method KSubspaces"),
-        ]
+        advice = [FEWER_CLUSTERS, Advice("try KSubspaces", command="try --method KSubspaces")]
         if projected > least:
             smaller = Advice("try <n_projected={least}>", "n_projected", command="")
-            advice.insert(0, smaller)
+            advice = [smaller, *advice]
         if size > MOST_MONOMIALS:
             fact = (
                 "GPCA with <n_clusters={value}> is too large ({size} polynomial terms, limit "
