@@ -64,7 +64,7 @@ HIGH = 0.1
 BATCHES = {"batch", "batch_id", "plate", "lane", "donor", "patient", "study", "chip", "array_id"}
 # Most values that are looked at at once.
 BLOCK = 1 << 20
-FROM_0_UP = Advice("check the table, because counts are never negative")
+FROM_0_UP = Advice("if these are counts, check the table, because counts are never negative")
 ROUNDED_RATIOS = Advice("set <kind='ratios'> for rounded log ratios", "kind", "ratios")
 FOR_ARRAYS = Advice(
     "use <recipes.expression> if these are microarrays",
@@ -140,8 +140,6 @@ def doubt(reading: Reading) -> SubspacesWarning | None:
         "All values are whole numbers, but {negative:%} are negative, so they were treated as "
         "{words}.",
         FROM_0_UP,
-        ROUNDED_RATIOS,
-        Advice("set <kind='intensities'> for intensities from a scanner", "kind", "intensities"),
         negative=reading.negative,
         words=words,
         smallest=reading.smallest,

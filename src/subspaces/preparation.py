@@ -170,10 +170,11 @@ def filled_in_raw_units(raw: Array, filled: Array, preparation: Preparation) -> 
     """
     if _rests_on_all_values(preparation):
         fact = (
-            "The samples were centred or scaled, so missing values cannot be filled in the "
-            "original units."
+            "The preparation changed each sample as a whole, so filled values have no original "
+            "units."
         )
-        raise ParameterError("X", fact, Advice("fill the prepared table instead"))
+        prepare = Advice("prepare the table first, fit PSC to it, and call its impute")
+        raise ParameterError("X", fact, prepare)
     values = filled if preparation.spread is None else filled * preparation.spread
     values = values if preparation.centre is None else values + preparation.centre
     values = np.exp2(values) - preparation.offset if preparation.log else values

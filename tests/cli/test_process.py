@@ -122,7 +122,7 @@ def test_a_fault_of_ours_is_one_line_unless_asked_for(monkeypatch, fails, run, u
 
     monkeypatch.setattr("subspaces.diagnostics.pca_influence", broken)
     said = fails("influence", union_file, "--labels", "type", code=1)
-    assert said.startswith("KeyError: 'x'. This is a bug.")
+    assert "KeyError: 'x'" in said
     monkeypatch.setenv("SUBSPACES_TRACEBACK", "1")
     with pytest.raises(KeyError):
         run("influence", union_file, "--labels", "type")

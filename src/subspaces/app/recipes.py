@@ -388,11 +388,10 @@ def _recipe(
     """Return the `Recipe` of a scaler, which gets as many axes as the clusters need, and PSC."""
     for name, value in (("n_clusters", n_clusters), ("n_components", n_components)):
         if isinstance(value, str):
-            fact = (
-                f"<{name}={{value!r}}> does not work in a recipe, because each number of clusters "
-                "uses different axes."
-            )
-            advice = Advice("choose a number with selection.select_n_clusters", command="")
+            fact = f"<{name}={{value!r}}> does not work in a recipe."
+            advice = Advice("set a number, or leave it out", command="")
+            if name == "n_clusters":
+                advice = Advice("choose a number with selection.select_n_clusters", command="")
             raise ParameterError(name, fact, advice, value=value)
     dense = n_variables is None
     if n_components is None:

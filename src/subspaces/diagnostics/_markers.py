@@ -511,7 +511,9 @@ def _warn_of_small(clusters: NDArray[Any], codes: Codes, asked: Sequence[int]) -
             DataWarning,
             "small_clusters",
             f"{few} {which}.",
-            merge if small and len(clusters) > 2 else Advice("try other clusters"),
+            merge
+            if small and len(clusters) > 2
+            else Advice("fit again with another number of clusters"),
             clusters=[f"{clusters[k]} ({sizes[k]} of {n} samples)" for k in small or large],
             fewest=FEWEST,
         )

@@ -138,6 +138,6 @@ def _described(error: Exception) -> str:
     if isinstance(error, (ImportError, TypeError, ValueError)):
         return in_options(error)
     return (
-        f"{type(error).__name__}: {error}. This is a bug. Please report it with the output "
-        "for SUBSPACES_TRACEBACK=1"
+        f"This is a bug in subspaces ({type(error).__name__}: {error}). Set the environment "
+        "variable SUBSPACES_TRACEBACK=1, run the command again, and report what it prints"
     )
