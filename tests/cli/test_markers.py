@@ -161,7 +161,7 @@ def test_what_is_doubtful_about_markers_is_said_on_the_page_too(run, counts, tmp
     frame.loc[frame["type"] == 2, genes] *= 4  # as if sequenced four times as deep
     frame.to_csv(tmp_path / "deep.csv")
     ended = fit(run, tmp_path / "deep.csv", tmp_path / "r", *PRESET[:-1])
-    told = "times those of another"
+    told = "times the counts per sample of another"
     assert told in ended.err
     again = tmp_path / "again.html"
     assert run("report", tmp_path / "r", "--out", again).code == 0

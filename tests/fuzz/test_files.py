@@ -102,7 +102,7 @@ def test_a_small_npz_file_that_unpacks_to_a_large_one(tmp_path):
     np.savez_compressed(path, X=np.zeros((10_000, 1000)))
     assert path.stat().st_size < 100_000
     with pytest.raises(
-        ValueError, match=r"bomb.npz needs about 160 MB of memory, but only 50 MB are"
+        ValueError, match=r"bomb.npz needs about 160 MB of memory, but only 50 MB is"
     ):
         read_table(path)
 
@@ -132,7 +132,7 @@ def test_a_text_file_too_large_for_memory(tmp_path):
     path = tmp_path / "long.csv"
     path.write_bytes(b"1,2\n" * 1_000_000)
     with pytest.raises(
-        ValueError, match=r"long.csv needs about 64 MB of memory, but only 50 MB are"
+        ValueError, match=r"long.csv needs about 64 MB of memory, but only 50 MB is"
     ):
         read_table(path)
 
