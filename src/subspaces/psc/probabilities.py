@@ -5,9 +5,11 @@ The log of the joint density of sample i and cluster k is
     J_ik = log(n_k/N) - .5 ((D - R_k) log s2 + sum_r log v_r) - .5 (eps^2/s2 + sum_r e_r/v_r),
 
 ``v_r = max(mu_r/dof, s2)``. A member of k counts under the PCA of the others: mu_r, e_r and eps^2
-are those of `core/secular.py`, n_k is one less and so are the degrees of freedom. The noise s2 is
-the mean left-out error per direction. It holds the error of the estimated axes, as the error of a
-new sample does. The probabilities are ``exp(J_ik) / sum_l exp(J_il)``.
+are those of `core/secular.py`, n_k is one less and so are the degrees of freedom. The noise is the
+mean left-out error per direction, ``s2 = sum_ik p_ik eps_ik^2 / sum_ik p_ik (D - R_k)``. It holds
+the error of the estimated axes, as the error of a new sample does. The probabilities are
+``p_ik = exp(J_ik) / sum_l exp(J_il)``. First p_ik is 1 for the label and 0 otherwise: these errors
+are the least of each sample, so s2 is too small. One step of EM mends that.
 
 ==========  ================  ========  ==========================================================
 symbol      name              shape     meaning
@@ -25,9 +27,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import logsumexp
 
-from subspaces._types import AnyArray, Array, Block, Codes
+from subspaces._types import AnyArray, Array, Block, Codes, Counts
 from subspaces.core import incomplete
 from subspaces.core.array import like, namespace, to_host
+from subspaces.core.bulk import squared_residuals
 from subspaces.core.likelihood import as_divisor, gaussian
 from subspaces.core.partition import assign, unit_of
 from subspaces.core.secular import Downdate, copy_of
@@ -36,7 +39,6 @@ from subspaces.data.blocks import slices
 from subspaces.data.pass_plan import Pass
 from subspaces.messages import SMALLER_DIMENSION, ParameterError
 from subspaces.psc.result import Fit, orthonormal
-from subspaces.subspace import weighted_sum
 
 # By how much the label's probability is above an equal one, so that it is the largest in any order.
 STEP = 1e-9
@@ -51,29 +53,39 @@ def with_probabilities(X: Array, fit: Fit, removed: Sequence[Downdate]) -> Fit:
 
     removed: the members of each cluster under the PCA of the others.
     """
-    widths, clusters = fit.dimensions, fit.clusters.partition
+    clusters, data, fallback = fit.clusters.partition, fit.data, fit.noise_variance
     assert fit.directions is not None
-    assert fit.noise_variance is not None
-    errors = np.concatenate([each.squared_error for each in removed])
-    counts = [len(each.squared_error) for each in removed]
-    freedom = np.repeat(fit.directions - widths, counts).astype(float)
-    noise = left_out_noise(errors, freedom, clusters.in_order)
-    noise = fit.noise_variance if np.isnan(noise) else noise
-    noise = max(as_divisor(noise, fit.data), SMALLEST)
-    data = replace(fit.data, n_samples=float(clusters.sizes.sum()), rank=fit.directions)
-    fit = replace(fit, left_out_noise=noise)
-    if not fit.leaves_noise:
-        return fit
-    costs, spent = as_density(fit).scores(X), fit.affine * unit_of(fit.weights)
+    assert fallback is not None
+    squares = squared_residuals(X, as_density(fit).subspaces)
+    for k, each in enumerate(removed):
+        squares[clusters.members(k), k] = each.squared_error
+    freedom, shares = fit.directions - fit.dimensions, clusters.indicator
+    for _ in range(2):  # by the labels, and then by the probabilities that they give
+        noise = shared_noise(squares, freedom, shares)
+        noise = fallback if np.isnan(noise) else noise
+        fit = replace(fit, left_out_noise=max(as_divisor(noise, data), SMALLEST))
+        if not fit.leaves_noise:
+            return fit
+        probabilities = by_density(_left_out_costs(X, fit, removed))
+        shares = clusters.row_weights[:, None] * probabilities
+    return replace(fit, probabilities=with_largest(probabilities, fit.labels))
+
+
+def _left_out_costs(X: Array, fit: Fit, removed: Sequence[Downdate]) -> Array:
+    """Return -J (n, K) of the samples of a fit, members under the PCA of the others."""
+    clusters, spent = fit.clusters.partition, fit.affine * unit_of(fit.weights)
+    density, noise = as_density(fit), fit.left_out_noise
+    assert noise is not None
+    costs = density.scores(X)
     for k, (each, size) in enumerate(zip(removed, clusters.sizes.tolist(), strict=True)):
         members = clusters.members(k)
         copy = copy_of(clusters.row_weights[members])
         left = np.where(size > copy, size - copy, copy)
         freedom = np.where(left > spent, left - spent, left)[:, None]
-        density = each.eigenvalues / freedom, each.energies, each.squared_error
-        log_scale, distance = gaussian(*density, left, data, noise)
+        own = each.eigenvalues / freedom, each.energies, each.squared_error
+        log_scale, distance = gaussian(*own, left, density.data, noise)
         costs[members, k] = log_scale + 0.5 * distance
-    return replace(fit, probabilities=from_costs(costs, fit.labels))
+    return costs
 
 
 def check_leaves_noise(fit: Fit) -> None:
@@ -154,29 +166,32 @@ def constant(directions: int) -> float:
     return 0.5 * directions * np.log(2.0 * np.pi)
 
 
-def left_out_noise(errors: Array, freedom: Array, weights: Array | None = None) -> float:
+def shared_noise(squares: Array, freedom: Counts, shares: Array) -> float:
     """Return s2: the mean left-out error per direction; nan if no sample has one.
 
-    errors, freedom (n,): squared left-out error of each sample, infinite if the others span
-    nothing, and the number of directions off its subspace; weights (n,): None if all are one.
+    squares (n, K): squared errors, infinite if the others of a cluster span nothing; freedom (K,):
+    the directions off each subspace; shares (n, K): how much of each sample is in each cluster.
     """
-    known = np.isfinite(errors) & (freedom > 0)
-    if not known.any():
-        return np.nan
-    own = None if weights is None else weights[known]
-    return weighted_sum(errors[known], own) / weighted_sum(freedom[known], own)
+    shares = np.where(np.isfinite(squares) & (freedom > 0), shares, 0.0)
+    directions = np.sum(shares * freedom)
+    return float(np.sum(shares * np.nan_to_num(squares)) / directions) if directions else np.nan
 
 
 def from_costs(costs: Array, labels: Codes) -> Array:
     """Return the probabilities (n, K) of costs -J, the largest of each row that of its label.
 
-    If no cluster has a finite cost, all are equally probable. The label -1 demands nothing.
+    The label -1 demands nothing.
     """
+    return with_largest(by_density(costs), labels)
+
+
+def by_density(costs: Array) -> Array:
+    """Return the probabilities (n, K) of costs -J, all equal if no cluster has a finite cost."""
     least = np.fmin.reduce(costs, axis=1)[:, None]
     weights = np.where(
         costs == least, 1.0, np.exp(-np.abs(np.nan_to_num(costs, nan=np.inf) - least))
     )
-    return with_largest(weights / weights.sum(axis=1, keepdims=True), labels)
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def with_largest(probabilities: Array, labels: Codes) -> Array:
