@@ -171,6 +171,8 @@ def test_a_coverage_is_between_0_and_1(clear, coverage):
 def test_other_samples_and_other_models_are_refused(clear, measure):
     with refuses("X"):
         measure(clear, CLEAR[:-1])
+    with pytest.raises(ValueError, match="features"):
+        measure(clear, CLEAR[:, 1:])
     with refuses("model"):
         measure(KMeans(3).fit(CLEAR), CLEAR)
     with pytest.raises(NotFittedError):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._types import Array, Codes, Data, Indices, Mask, Seed
 from subspaces.diagnostics._trust import (
@@ -260,6 +260,7 @@ def _of_fit(model: Any, X: Data) -> tuple[Array, Codes, Array]:
         fact = f"{type(model).__name__} has no subspaces. Pass a PSC."
         raise ParameterError("model", fact)
     check_is_fitted(model)
+    validate_data(model, X, reset=False, skip_check_array=True)
     samples, labels = samples_of(model, X, min_samples=4), np.asarray(model.labels_)
     check_same_number(samples.rows, len(labels))
     return samples.rows, labels, samples.probabilities

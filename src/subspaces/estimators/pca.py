@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from subspaces._types import Array, Auto, Data, Indices, Rotation, Seed
-from subspaces.core.array import in_main_memory, is_dask, to_host
+from subspaces.core.array import in_main_memory, is_dask
 from subspaces.data.blocks import Blocks
 from subspaces.data.devices import check_device, device_of, moved_attributes, to_device
 from subspaces.data.kinds import SurveyedBlocks, in_memory, surveyed
-from subspaces.data.validation import as_matrix, check_squares, has_holes, row_names
+from subspaces.data.validation import as_matrix, as_weights, check_squares, has_holes, row_names
 from subspaces.estimators._fitted_state import fitted_state
 from subspaces.messages import FILL_BY_PCA, UNWEIGHTED, Advice, ParameterError, shown
 from subspaces.pca.blocks import as_blocks, fit_blocks, scores_in_blocks, values_in_blocks
@@ -175,7 +175,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         self._check_parameters()
-        weights = None if sample_weight is None else _weights(sample_weight, X)
+        weights = _weights(sample_weight, X)
         with collect_warnings() as doubts:
             self.fit_ = self._fitted(X, weights)
         validate_data(self, X, skip_check_array=True)
@@ -548,11 +548,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return to_device(values.astype(kind, copy=False), self._home)
 
 
-def _weights(sample_weight: ArrayLike, X: Data) -> Array:
-    """Return the weights (n,) as floats; raise an error unless they count samples."""
-    checked = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    weights: Array = to_host(checked)
-    if weights.sum() <= 1.0:
+def _weights(sample_weight: ArrayLike | None, X: Data) -> Array | None:
+    """Return the weights (n,), None if all are one; raise an error unless they count samples."""
+    weights = None if sample_weight is None else as_weights(sample_weight, _num_samples(X))
+    if weights is not None and weights.sum() <= 1.0:
         fact = (
             "The weights in <sample_weight> add up to {value:g}, so all samples together count as "
             "one sample or less."
