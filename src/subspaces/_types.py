@@ -23,7 +23,7 @@ Labels = NDArray[np.intp]
 FittedLabels = NDArray[np.signedinteger[Any]]
 # Clusters or classes as whole numbers of any type: passes over many rows keep the shortest.
 Codes = NDArray[np.integer]
-# A graph on rows, or rows of which most values are zero.
+# A graph of the rows, or rows that are mostly zeros.
 Sparse: TypeAlias = sparse.csr_array
 # How many there are of something: dimensions, sizes, pairs.
 Counts = NDArray[np.integer]
@@ -166,7 +166,8 @@ Seed = int | np.random.RandomState | None
 # One number for all clusters, or one for each.
 PerCluster = int | Sequence[int] | SupportsArray
 
-# Of PSC, KSubspaces and MiniBatchPSC; "stream": of the last, which scores rows as outsiders.
+# Criteria of PSC, KSubspaces and MiniBatchPSC. Only the last has "stream", which scores rows as
+# outsiders.
 CriterionName = Literal[
     "auto", "influence", "loo", "distance", "hat", "residual", "likelihood", "loo_projection"
 ]
@@ -175,7 +176,7 @@ InitName = Literal["portfolio", "random", "k-means++", "local"]
 Init = InitName | Sequence[int] | SupportsArray | Callable[..., Any]
 Penalty = Literal["l1", "nonnegative"]
 Refinement = Literal["ppca", "descent"]
-# "not swept" and "brief": the search, of PSC and of a mixture, gave the start up early.
+# "not swept" and "brief" mean that the search stopped early for this start (PSC and mixtures).
 StopReason = Literal[
     "converged", "overshot", "cycle", "restless", "max_iter", "infeasible", "local minimum",
     "refined", "not swept", "brief",
@@ -183,12 +184,12 @@ StopReason = Literal[
 # The lists of a cluster's variables: along its axes, or by what sets it apart.
 VariableList = Literal["axes", "difference"]
 
-# Of the rivals.
+# Options of the rivals.
 SSCSolver = Literal["elastic_net", "lasso", "omp", "admm", "lsr"]
 GPCAMethod = Literal["auto", "codimension_one", "voting"]
 MixtureNoise = Literal["own", "shared"]
 
-# Of one PCA: what its noise may be taken for, what it was found to be, and its errors.
+# Options and results of a PCA: which noise to assume, which noise it found, and its errors.
 NoiseKind = Literal["auto", "equal", "unequal", "heavy", "correlated"]
 FoundNoise = Literal[
     "none", "equal", "unequal", "unequal_samples", "heavy", "correlated", "unknown"
@@ -196,7 +197,7 @@ FoundNoise = Literal[
 PressMethod = Literal["exact", "hat", "paper"]
 Rotation = Literal["varimax"]
 
-# Of choosing numbers of clusters, dimensions and variables.
+# Options for choosing the number of clusters, dimensions and variables.
 ClustersCriterion = Literal[
     "auto", "icl", "press", "press_points", "press_sum", "likelihood", "free", "sod", "stability"
 ]
@@ -205,7 +206,7 @@ Margins = Literal["data", "normal"]
 # How tables without clusters are drawn.
 NullKind = Literal["copula", "rotation"]
 
-# Of tables, gene expression and simulated data.
+# Options of tables, gene expression and simulated data.
 SamplesIn = Literal["rows", "columns"]
 ExpressionKind = Literal["intensities", "log", "ratios", "shares", "counts"]
 AskedKind = Literal["auto", "cells", "intensities", "log", "ratios", "shares", "counts"]

@@ -163,7 +163,8 @@ def _together(matrix: Array, k: int, seed: Seed) -> Array:
         points = _points(matrix[:, order[:genes]], axes * k, cosine=cosine)
         if not points.any():
             continue
-        # Axes of one size, so that what is added to the variances is small beside them.
+        # Scale the axes to one size, so that the regularisation is small compared with the
+        # variances.
         labels, converged = _mixture_labels(points / points.std(), k, seed)
         members = Partition(labels, k).indicator
         together += members @ members.T
@@ -202,8 +203,8 @@ def _mixture_labels(points: Array, k: int, seed: Seed) -> tuple[Labels, bool]:
         reg_covar=LEAST_VARIANCE,
         random_state=seed,
     )
-    # scikit-learn's words on coinciding samples and on rounds are said by `fit`, once. Its starts
-    # refuse the dispatch for other array libraries, also where rows are numpy's.
+    # `fit` warns once of coinciding samples and iterations, so scikit-learn need not. Its starts
+    # fail with other array libraries' dispatch, even on numpy rows.
     with changed_filters(), config_context(array_api_dispatch=False):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return mixture.fit_predict(points), bool(mixture.converged_)

@@ -32,7 +32,7 @@ SCENARIOS: dict[ScenarioName, tuple[tuple[int, ...], int]] = {
     "d": ((1, 2, 3), 3),
     "e": ((5, 4, 1, 1), 200),
 }
-# Samples of each cluster; and, where sparse: variables, those of a loading, noise (sd).
+# Samples per cluster. For sparse scenarios: variables, variables per loading, and noise (sd).
 SCENARIO_SAMPLES = 100
 SPARSE_FEATURES, SPARSE_VARIABLES, SPARSE_NOISE = 200, 10, 0.5
 # The scale of the logistic curve by which low intensities are missed, in log2.

@@ -47,7 +47,7 @@ KINDS: tuple[ExpressionKind, ...] = get_args(ExpressionKind)
 
 # A logarithm to base 2 beyond this would be of an intensity above 2^30, which no scanner gives.
 LARGEST_LOGARITHM = 30.0
-# The least intensity that arrays tell from noise; 20 is the usual choice.
+# Least intensity that arrays can distinguish from noise. 20 is the usual choice.
 ARRAY_FLOOR = 20.0
 # Share of values that may lie outside a range, as outliers.
 FEW = 0.01
@@ -60,7 +60,7 @@ LARGEST_RATIO = 10.0
 # Share of values from 20 up from which a table that ends at 100 holds percentages; in small tables
 # of CPM or TPM few genes reach so high.
 HIGH = 0.1
-# Names of columns that say where samples come from, in tables whose other columns are genes.
+# Names of columns that hold the origin of samples, in tables whose other columns are genes.
 BATCHES = {"batch", "batch_id", "plate", "lane", "donor", "patient", "study", "chip", "array_id"}
 # Most values that are looked at at once.
 BLOCK = 1 << 20

@@ -37,11 +37,11 @@ from subspaces.psc.choosing import left_out_likelihood
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
 
-# Halvings of the samples; of large tables as many as read so many values together, which takes a
-# minute, but no fewer than three. The size alone decides: a seed gives one answer on any machine.
+# Halvings of the samples. Large tables get as many as read this many values together, about a
+# minute, and at least three. Only the size decides, so that a seed gives one answer on any machine.
 HALVINGS, FEWEST, MOST_VALUES = 10, 3, 3e8
-# Starts of the K-means from which mean profiles of half of the samples are swept; a portfolio of
-# starts finds the same in five times as long.
+# K-means starts for mean profiles of half of the samples. A portfolio of starts finds the same in
+# five times the time.
 STARTS = 10
 # Numbers of clusters whose mean agreement is nearer than this, or than twice the standard error of
 # the difference, are called equally stable.

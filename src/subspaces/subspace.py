@@ -32,8 +32,8 @@ CANCELLATION = 1e-4
 FAINT = 1e-6
 # Rows of more numbers than this (2 MB) leave the cache: they are read once for all subspaces.
 FEW_NUMBERS = 1 << 18
-# Above this many rows and columns Lanczos iteration computes the leading axes alone; below, a whole
-# decomposition takes a fraction of a second.
+# Above this many rows and columns, compute the leading axes alone by Lanczos iteration. Below it, a
+# whole decomposition takes a fraction of a second.
 FEW_ROWS = 500
 # Share of the smaller side up to which the iteration is quicker: it keeps about twice as many
 # vectors as it is asked for.

@@ -38,7 +38,7 @@ from subspaces.subspace import leading_axes
 
 __all__ = ["ExpressionScaler", "as_dense", "as_preparation", "as_table"]
 
-# Of the samples and of the genes.
+# Names of the samples and of the genes.
 Names = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 # The number of genes kept unless another is given; with 1,000 clusters are found less well

@@ -29,7 +29,7 @@ from subspaces._types import Array, Indices, Mask
 from subspaces.core.partition import Partition
 from subspaces.subspace import centre_of
 
-# The probability that any effect is beyond chance where none differs.
+# Probability of finding any effect by chance if there is none.
 LEVEL = 0.05
 
 
@@ -72,7 +72,7 @@ def contrast(
     where no standard deviations are known (nan).
     """
     weights = np.where(np.arange(len(sizes)) == cluster, 0.0, sizes)
-    # Differences are averaged, not means: where all clusters agree this is 0 without rounding.
+    # Average differences and not means: if all clusters agree, this is 0 without rounding.
     difference = (weights / weights.sum()) @ (means[cluster] - means)
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(difference == 0.0, 0.0, difference / within_std)

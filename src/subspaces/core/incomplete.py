@@ -57,11 +57,11 @@ MOST_ROUNDS = 200
 # which does not depend on the unit of the table. A tenth of it takes ten times as long on faces,
 # for the same labels.
 RISE_PER_CELL = 1e-5
-# Steps of EM where nobody says how many; one in twenty tables with half of their cells needs more
-# than 100.
+# Default number of EM steps. With half of the values missing, one table in twenty needs more than
+# 100.
 MOST_STEPS = 500
-# Whether low values are missing is judged by rows with this share of their cells at least, if this
-# many of them have holes: a few samples that were hardly measured say nothing of low values.
+# Whether low values are missing is judged by rows with at least this share of their values, if this
+# many of them miss some. A few samples with hardly any values show nothing about low values.
 LEAST_OBSERVED = 0.25
 FEWEST_ROWS_WITH_HOLES = 10
 # A cluster counts as this much of a sample at least, so that its share has a logarithm.

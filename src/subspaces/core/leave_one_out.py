@@ -22,11 +22,11 @@ from subspaces.subspace import PrincipalAxes, by_weight, centre_of, principal_ax
 
 # Singular values down to this share of the largest keep ten digits; fainter ones are found anew.
 BRIGHT = 1e-5
-# Bright axes are taken out so many times: double precision holds no more powers of ten.
+# Most rounds that remove bright axes. Double precision holds no more powers of ten.
 ROUNDS = 4
 # What is left of a row off the axes found so far is 0 below this share of its length.
 LEAST_REMAINDER = 16 * float(np.finfo(np.float64).eps)
-# Beside a row of more leverage than this, the energy of the others keeps fewer than ten digits.
+# If a row has more leverage than this, the energy of the others keeps fewer than ten digits.
 NEARLY_ALL = 1.0 - 1e-6
 
 

@@ -209,7 +209,8 @@ def alternate(
         if samples.too_small(following):
             reason = "infeasible"
             break
-        # With subspaces that are not exact, as in passes, a partition that came back may move on.
+        # If the subspaces are approximate, as in passes, seeing a partition twice does not mean a
+        # cycle.
         if fitted.is_exact_pca and following.is_exact_pca and samples.key(following) in seen:
             reason = "cycle"
             break

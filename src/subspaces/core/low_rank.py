@@ -14,8 +14,8 @@ from subspaces.core.eigenvalues import rank_of
 from subspaces.core.leave_one_out import centred
 from subspaces.subspace import Subspace, centre_of, principal_axes
 
-# Rows drawn to look for few directions: if they span more than half as many as they are, the table
-# is taken as it is. Their inner products cost little beside a fit.
+# Rows to draw when looking for few directions. If they span more than half as many as they are, the
+# table is used as it is. Their inner products are cheap compared with a fit.
 PROBED = 128
 
 

@@ -19,14 +19,14 @@ import numpy as np
 
 from subspaces._types import Array
 
-# Both figures have to be above these. Independent rows reach z = 4 once in 30,000 tables. With less
-# memory dependence adds few components. Of 33 real tables, sorted by their classes, none is above
-# both: the memory is .27 at most beyond the components of a PCA, and .26 around clusters.
+# Warn if both figures exceed these. Independent rows reach z = 4 once in 30,000 tables. If the
+# memory is weaker, dependence adds few components. None of 33 real tables, sorted by class, exceeds
+# both. Their memory is at most 0.27 beyond the components of a PCA, and 0.26 around clusters.
 CLEAR_Z, MUCH_MEMORY = 4.0, 0.3
-# The memory of samples around their mean that only a walk has: it is 1 there, and .64 at most in
-# those tables, in one that is ordered by size.
+# Memory of samples around their mean that only a random walk has. A walk has 1, and those tables
+# have at most 0.64, in one that is sorted by size.
 WALKING = 0.75
-# Fewer rows have no order to speak of.
+# With fewer rows, no test of their order.
 FEWEST_ROWS = 8
 # Rows that are compared with their neighbours at a time.
 BLOCK_ROWS = 64

@@ -37,16 +37,16 @@ from subspaces.core.secular import Downdate, copy_of, downdate
 from subspaces.runtime.threads import cached_property
 from subspaces.subspace import by_weight, centre_of, weighted_sum
 
-# ||x||^2 - sum d^2 keeps ten digits down to this share of ||x||^2; below, the residual itself is
-# formed where the rows are at hand.
+# ||x||^2 - sum d^2 keeps ten digits down to this share of ||x||^2. Below it, compute the residual
+# itself if the rows are available.
 CANCELLATION = 1e-6
-# Of more rows than this the eigenvalues are only counted, and the leading ones approximated: to
-# decompose their inner products takes several times as long.
+# Above this many rows, count eigenvalues and approximate the leading ones. Decomposing their inner
+# products takes several times as long.
 MOST_DECOMPOSED = 200
-# The leading axes alone of a scatter matrix take less time if it is at least so many times as large
-# as their number.
+# Compute the leading axes alone if the scatter matrix is at least this many times as large as their
+# number.
 TIMES_THE_AXES = 5
-# Up to so many rows their inner products (32 MB) are kept, for sparse loadings to start from.
+# Up to this many rows, keep their inner products (32 MB) as a start for sparse loadings.
 MOST_MULTIPLIED = 2000
 
 

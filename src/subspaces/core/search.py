@@ -27,11 +27,11 @@ from subspaces.core.which_run import (
 from subspaces.progress import Step, Tell, silence
 from subspaces.runtime.threads import one_blas_thread, side_by_side
 
-# A search that may end early is over, with up to so many numbers, before its threads are of use.
+# Below this many matrix entries an early-stopping search finishes before threads pay off.
 FEW_NUMBERS = 1 << 18
-# Sweeps of MANY_ROWS or more end early if in each of RESTLESS_SWEEPS at most the share RESTLESS
-# moved, those that lie between two clusters, and the objective fell by at most the share GAIN.
-# Means alone are quick to sweep, and settle.
+# An iteration over MANY_ROWS or more rows stops early if, in each of RESTLESS_SWEEPS iterations, at
+# most the share RESTLESS of rows moved and the objective fell by at most the share GAIN. Those rows
+# lie between two clusters. Clusters that are means are fast and settle.
 MANY_ROWS, RESTLESS, RESTLESS_SWEEPS, GAIN = 1000, 0.01, 5, 1e-3
 
 

@@ -49,7 +49,7 @@ EPS = float(np.finfo(np.float64).eps)
 SMALLEST_WEIGHT = 1e-60
 # A row whose leverages sum to one is the only one in some direction; the sum is known to ~1e-14.
 LEVERAGE_ONE = 1.0 - 1e-10
-# A cap on the steps: bisection guards them, and so many halvings reach the rounding of an interval.
+# Most steps of the root search. Bisection guards it, and this many halvings reach rounding.
 MAX_STEPS = 64
 # The steps shrink quadratically: after one of this relative size the root is exact to rounding.
 ROOT_TOLERANCE = 1e-9

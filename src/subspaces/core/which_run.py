@@ -33,16 +33,17 @@ from subspaces.core.rows import ClusterView
 Start = Callable[[Problem, np.random.Generator], Labels]
 ComparedBy = Literal["objective", "t_likelihood"]
 
-# What a partition is charged beside its likelihood, in nats.
+# Returns the cost of a partition on top of its likelihood, in nats.
 Charge = Callable[[Labels], float]
 
-# Starts whose t-likelihood is within so much of the best, in nats per row, are swept.
+# Refine starts whose t-likelihood is at most this far below the best, in nats per row.
 REACH = 0.3
-# Where a search may end early: so many starts in the same partition are taken as proof of it. After
-# two that agreed another partition was kept in 17 of 243 sets, after three in 4, and the error was
-# at most .03 points larger (`benchmarks/early_end.py`).
+# If a search may stop early, this many starts with the same partition suffice. After two that
+# agreed the search without a stop kept another partition in 17 of 243 sets, after three in 4. Its
+# error was at most 0.03 points lower (`benchmarks/early_end.py`).
 AGREEING = 3
-# Stop reasons that count as proof: not a cap on sweeps, nor clusters that kept emptying.
+# Stop reasons that count as agreement. The limit of iterations and clusters that kept emptying do
+# not.
 CONCLUSIVE = {"converged", "cycle", "restless"}
 
 

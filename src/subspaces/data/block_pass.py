@@ -38,9 +38,10 @@ from subspaces.data.subspaces import BlockSums
 # The scores of all rows of a device may take 1 / SCORES_SHARE of the memory of the rows; more are
 # found block by block.
 SCORES_SHARE = 4
-# Residuals are formed of so many numbers (2 MB) at a time.
+# Compute residuals in pieces of this many numbers (2 MB).
 FEW_NUMBERS = 1 << 18
-# Among so many leading rows every cluster usually has a member, and the search for the first ends.
+# Every cluster usually has a member among this many leading rows, so the search for the first ends
+# there.
 LEADING_ROWS = 4096
 
 

@@ -21,8 +21,8 @@ from subspaces.core.array import as_floating, is_sparse, like, namespace, to_hos
 from subspaces.data.subspaces import MOST_VARIABLES, BlockSums
 from subspaces.runtime.threads import map_in_threads
 
-# A block has BLOCK_NUMBERS numbers, or with many variables BLOCK_ROWS rows, so that its sums are
-# small beside it; but no more than MOST_NUMBERS numbers.
+# A block has BLOCK_NUMBERS numbers, or BLOCK_ROWS rows if there are many variables, so that its
+# sums are small compared with it. It has at most MOST_NUMBERS numbers.
 BLOCK_NUMBERS, BLOCK_ROWS, MOST_NUMBERS = 1 << 19, 2048, 1 << 23
 
 # On a device a block is at most 1 / SHARES of the rows, of up to FEW_VARIABLES variables (as few as

@@ -15,8 +15,8 @@ from subspaces.data import pass_kernels
 # Relative rounding error of a sum over up to 1e8 rows, at most: ten thousand units in the last
 # place. A difference of sums below this share of them is 0.
 SUM_ROUNDING = 1e4 * np.finfo(np.float64).eps
-# In main memory so many numbers, but no fewer rows, are made double precision at a time, so that
-# the copies stay in the cache and are small against all rows.
+# Convert this many numbers at a time to double precision, but no fewer rows than this, so that the
+# copies stay in the cache and are small compared with all rows.
 FEW_NUMBERS, FEW_ROWS = 1 << 15, 64
 
 

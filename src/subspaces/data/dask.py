@@ -27,7 +27,7 @@ from subspaces.data.survey import survey
 from subspaces.data.validation import check_shape, check_survey
 from subspaces.messages import ParameterError, ParameterTypeError
 
-# The sums of so many chunks are added in one task: a tree of few levels with small tasks.
+# Chunks whose sums one task adds. This gives a tree of few levels with small tasks.
 FAN = 8
 # Subspaces and given labels travel inside the graph, once, which is no reason for a warning.
 LARGE_GRAPH = {"distributed.admin.large-graph-warning-threshold": "10 GB"}

@@ -17,7 +17,7 @@ TOLERANCE = 1e-6
 # In single precision rounding may come first: a residual below STALLED, against the largest
 # eigenvalue, ends the steps once PATIENCE of them did not halve it.
 STALLED, PATIENCE = 1e-4, 3
-# The steps end after so many in any case; each is a pass over the rows.
+# Most steps. Each is a pass over the rows.
 MOST_STEPS = 50
 # Directions whose squared length is below this share of the largest are taken to be in the span.
 DEPENDENT = 1e-13

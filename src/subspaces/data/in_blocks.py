@@ -62,7 +62,7 @@ from subspaces.data.subspaces import (
 )
 from subspaces.subspace import centre_of
 
-# After so many passes scatter matrices are summed from all rows, lest rounding build up.
+# After this many passes, sum scatter matrices from all rows, so that rounding does not build up.
 REFRESH = 10
 # If more than this share of the rows moved in the last pass, it is quicker to sum all of them.
 MANY = 0.4
@@ -70,7 +70,7 @@ MANY = 0.4
 FIRST_STEPS = 3
 # Rows from whose residuals the median is taken.
 WITNESSES = 500
-# Partitions of equal sizes whose energies agree in so many digits are taken to be the same.
+# Partitions of equal sizes whose energies agree in this many digits are taken to be the same.
 SAME_DIGITS = 10
 
 

@@ -117,7 +117,8 @@ class RowsInView(Searchable):
         The partition of the lowest number is kept, of equals the last.
         """
         if self.problem.sparsity is not None:
-            # The union of the supports moves from sweep to sweep, and the objective with it.
+            # The union of the supports changes from iteration to iteration, and the objective with
+            # it.
             return 0.0
         if self.problem.identified:
             return objective

@@ -15,7 +15,7 @@ from subspaces.data.survey import Survey, survey
 from subspaces.data.validation import as_matrix, check_real, check_shape, check_survey
 from subspaces.runtime.threads import usable_threads
 
-# A dense array of up to so many rows is fitted as one matrix, which is quicker than passes.
+# Up to this many rows, fit a dense array as one matrix, which is faster than passes.
 FEW_ROWS = 10_000
 # Sparse and Dask rows of up to this many numbers (128 MB), and of up to FEW_ROWS rows, are looked
 # at for copies and single samples as dense ones are.

@@ -20,7 +20,7 @@ from subspaces.core.partition import as_divisors
 from subspaces.runtime.threads import cached_property
 from subspaces.subspace import Subspace, largest_eigenpairs
 
-# Up to so many variables whole scatter matrices are summed; beyond, K p^2 numbers are too many.
+# Up to this many variables, sum whole scatter matrices. Above it, K p^2 numbers are too many.
 MOST_VARIABLES = 200
 # Below this ratio of squared singular values the eigenvectors of the small Gram matrix have lost
 # half of their digits, and a singular value decomposition is taken instead.

@@ -16,8 +16,9 @@ NEARLY_ALL = 0.9
 # The fewest such genes, and their least share of the genes that any sample expresses. In single
 # cells the few there are belong to ribosomes and mitochondria, and differ between types.
 FEWEST_GENES, LEAST_SHARE = 50, 0.2
-# The median difference of genes, in errors of one, from which it is told, and of how many genes at
-# least. Of simulated genes that do not differ 3 % are called at 1, and 16 % at 2.
+# Report a median difference of genes above this many standard errors of one gene, if there are at
+# least this many genes. For simulated genes that do not differ, 3 % are reported at 1, and 16 % at
+# 2.
 SHIFTED, FEWEST_TO_TELL = 1.0, 20
 
 

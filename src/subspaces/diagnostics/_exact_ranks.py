@@ -26,11 +26,12 @@ from scipy import stats
 
 from subspaces._types import Array, Counts, Mask
 
-# Beyond so many samples above the lowest, u / j (e - j) is taken to be distributed as at that many.
-# Of 4000 samples, p-values down to 1e-5 are then at most 1.2 times too large; none is too small.
+# Above this many samples with more than the lowest value, u / j (e - j) is taken to have the
+# distribution for this many. For 4000 samples, p-values down to 1e-5 are then at most 1.2 times too
+# large, and none is too small.
 MOST_ABOVE = 1000
-# Up to so many members above the lowest the distribution is computed. Where 16 are expected, more
-# have a probability of 1e-17, which counts as the most extreme.
+# Compute the distribution up to this many members with more than the lowest value. If 16 are
+# expected, more have a probability of 1e-17 and count as the most extreme.
 MOST_INSIDE = 64
 
 
@@ -41,7 +42,8 @@ def exact_p_values(excess: Counts, above: Counts, sizes: Counts, n: Counts, want
     the cluster or of all others; n (p,): the samples that have the variable; wanted (K, p).
     """
     p_values = np.full(excess.shape, np.nan)
-    # The most members, of any cluster wanted, among so many samples or more above the lowest.
+    # The most members of any requested cluster among at least this many samples with more than the
+    # lowest value.
     largest = int(n.max())
     most = np.zeros(largest + 1, dtype=int)
     np.maximum.at(most, above, np.where(wanted, sizes, 0).max(axis=0))

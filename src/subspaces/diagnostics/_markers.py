@@ -64,7 +64,7 @@ LEVEL = 0.05
 UNEQUAL = 1.75
 OPTIMISTIC = "The p-values are too small, because the same values were used to find the clusters."
 TRUST_THE_ORDER = Advice("trust the order of the variables more than the p-values")
-# For labels of which nobody said where they come from.
+# For labels of unknown origin.
 OF_LABELS = "The p-values are too small if the same values were used to find the clusters."
 
 
@@ -347,7 +347,7 @@ def _effects(values: Array, clusters: Partition) -> tuple[Array, Array]:
     difference, spread = np.full((2, *means.shape), np.nan)
     for k in np.flatnonzero((sizes > 0) & (sizes < n)).tolist():
         weights = np.where(np.arange(n_clusters) == k, 0.0, sizes)
-        # Differences are averaged, not means: where all clusters agree this is 0 without rounding.
+        # Average differences and not means: if all clusters agree, this is 0 without rounding.
         difference[k] = (weights / weights.sum()) @ (means[k] - means)
         outside = weights @ np.square(means - (means[k] - difference[k]))
         spread[k] = np.sqrt((squares + outside) / max(n - 2, 1))

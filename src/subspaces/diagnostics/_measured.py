@@ -31,9 +31,10 @@ from subspaces.preparation import Preparation, check_present, prepare_rows, scal
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
 
-# Means of clusters that differ by more than this share of the largest value are not of the data of
-# fit. Single precision and files of five digits stay below; samples in another order are above it
-# even where clusters share one mean, since the means of n_k samples differ by some s / sqrt(n_k).
+# If means of clusters differ by more than this share of the largest value, the samples are not
+# those of fit. Single precision and files of five digits stay below. Samples in another order
+# exceed it even if clusters share a mean, because means of n_k samples differ by about s /
+# sqrt(n_k).
 ROUNDED = 1e-4
 # What to use in place of data that are not those of fit; the first for a model without preparation.
 USE_PREPARED = (

@@ -31,13 +31,13 @@ from scipy import stats
 from subspaces._types import Array, Codes, Counts, Indices, Mask
 from subspaces.diagnostics._exact_ranks import exact_p_values, tied_pairs
 
-# The most values that are ranked at once, which bounds the memory beside the table.
+# Most values to rank at once, which limits the memory on top of the table.
 BLOCK = 1 << 22
-# The smallest cluster that is tested: of two samples among forty, no p-value is below .01.
+# Smallest cluster to test. With two samples among forty, no p-value is below 0.01.
 FEWEST = 3
-# Below so many expected samples of a cluster beyond the value that most share, tests are exact.
-# At 16 and 40 to 600 samples, normal p-values down to 1e-5 are at most twice too small, and those
-# down to 1e-8 seven times; at 4 it is 10 and 200 times.
+# Tests are exact if fewer samples than this of a cluster are expected to differ from the most
+# common value. At 16, with 40 to 600 samples, normal p-values down to 1e-5 are at most twice too
+# small, and those down to 1e-8 seven times. At 4 it is 10 and 200 times.
 FEW_EXPECTED = 16
 
 

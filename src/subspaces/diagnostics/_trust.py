@@ -36,8 +36,7 @@ from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import doubt
 from subspaces.starts.spectral import k_means_labels
 
-# Where K-means agrees with a larger share of the labels, it has found the same groups by their
-# means.
+# If K-means agrees with a larger share of the labels, it found the same groups by their means.
 BY_MEANS = 0.8
 # The largest number of samples that K-means sees: a share of 2,000 is known to about 2 per cent.
 MOST_COMPARED = 2000
@@ -47,9 +46,9 @@ STEADIER = 0.1
 # Draws of labels in another order, whose mean agreement is that of chance; and the share of what is
 # left above it up to which an agreement is called hardly more.
 DRAWS, NEAR_CHANCE = 50, 0.1
-# The share of variables without gaps from which on a choice can be made by those alone.
+# If at least this share of variables is complete, a choice can be made by those alone.
 MOSTLY_WHOLE = 0.5
-# The number of samples that tell whether one subspace describes them better than the clusters do.
+# Samples that show whether a single subspace describes them better than the clusters.
 ENOUGH = 2000
 
 HALVES = "two random halves of the samples"

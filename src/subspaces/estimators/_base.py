@@ -88,7 +88,7 @@ from subspaces.subspace import Subspace, squared_residual
 # New rows may be this many times as large as those of fit: the influence has the eighth power of a
 # score, and beyond this it would overflow.
 FURTHEST = 1e25
-# What a fit is told by parameters of its estimator.
+# Names of the estimator's parameters that a fit uses.
 SETTINGS = [setting.name for setting in fields(Settings)]
 
 
@@ -128,7 +128,7 @@ class SubspaceClusterer(
     _has_subspaces = True
     # Whether many rows, sparse matrices, Dask arrays and arrays on devices are read in blocks.
     _reads_blocks = False
-    # Whether NaN is a cell that was not observed; otherwise it is refused.
+    # Whether NaN means a missing value. Otherwise it is an error.
     _takes_missing = False
     # An array without rows, of the library, device and type of the data of fit; None for numpy.
     _home: Any = None
@@ -541,7 +541,7 @@ class SubspaceClusterer(
         tell = self._tell if heard else silence
         return Settings(**parameters, **further, tell=tell, variable_names=self._variable_names)
 
-    # Who is told how far a fit has come.
+    # Reports the progress of a fit.
 
     @property
     def _verbosity(self) -> int:

@@ -13,7 +13,7 @@ from subspaces.runtime.result import InShort
 from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import Subspace, coordinates, project, squared_residual
 
-# Where scores and coordinates, n * (K + R) numbers, are more than this (40 MB), none are kept.
+# If scores and coordinates, n * (K + R) numbers, are more than this (40 MB), keep none.
 MOST_NUMBERS = 5_000_000
 
 

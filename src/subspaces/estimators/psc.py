@@ -379,7 +379,7 @@ class PSC(WeightedClusterer):
         if self.missing_share_ or self._weights is not None:  # sizes are no numbers of samples
             sizes = Partition(labels, len(sizes)).sizes
         instead = "loo" if self.n_variables_ is None else "loo_projection"
-        # Those of workers or a device are so many that single ones would be hard to find.
+        # Workers and devices have so many samples that single ones would be hard to find.
         is_told = isinstance(labels, np.ndarray) and warn_of_single_samples(
             labels, sizes, names, use("criterion", instead)
         )

@@ -8,7 +8,7 @@ from subspaces.rivals.shape_interaction import best_cut
 from subspaces.runtime.parameters import as_flag, as_generator, as_real
 from subspaces.starts.self_expression import lifted_rows
 
-# The graph of so many samples and its parts take 1 GB.
+# The graph of this many samples and its parts take 1 GB.
 MOST_SAMPLES = 5000
 
 

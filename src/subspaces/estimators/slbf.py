@@ -9,7 +9,7 @@ from subspaces.runtime.parameters import as_count, as_flag, as_generator
 
 # Flats that LBF chooses from, for each cluster: the paper's number.
 CANDIDATES_A_CLUSTER = 70
-# The graph of so many samples and its parts take 1.2 GB.
+# The graph of this many samples and its parts take 1.2 GB.
 MOST_SAMPLES = 5000
 
 

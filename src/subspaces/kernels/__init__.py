@@ -19,7 +19,7 @@ def compiled(name: str) -> ModuleType | None:
     try:
         return import_module(f"{__name__}.{name}")
     except ImportError as reason:
-        # If one module is missing, so are the others: one warning tells of all.
+        # If one module is missing, so are the others, so one warning is enough.
         _missing.append(reason)
         if len(_missing) == 1:
             warnings.warn(

@@ -1,4 +1,4 @@
-# Where the numbers of an array lie. Typed memoryviews say it, too, but each module that uses them
+# Address of the numbers of an array. Typed memoryviews know it too, but each module that uses them
 # takes six times as long to compile.
 
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBuffer_Release, PyObject_GetBuffer

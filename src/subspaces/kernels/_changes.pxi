@@ -1,4 +1,5 @@
-# Fits that follow the labels from sweep to sweep: only clusters whose members changed are fitted.
+# Fits that follow the labels from iteration to iteration: refit only clusters whose members
+# changed.
 
 from libc.string cimport memset
 

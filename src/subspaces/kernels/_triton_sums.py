@@ -13,9 +13,9 @@ from subspaces._types import Tensor
 
 # One program sums a tile of TILE variables (TILE^2 of a scatter matrix), AT_A_TIME rows at a time.
 TILE, AT_A_TIME = 64, 64
-# The rows of a cluster are summed in up to PARTS parts side by side, one for each multiprocessor of
-# a large GPU; in fewer where a part would have less than LEAST_ROWS rows of all clusters, or the
-# parts together more than 1 / SHARE of the memory of the rows.
+# Sum the rows of a cluster in up to PARTS parallel parts, one per multiprocessor of a large GPU.
+# Use fewer if a part would have less than LEAST_ROWS rows of all clusters, or if the parts together
+# would take more than 1 / SHARE of the memory of the rows.
 PARTS, LEAST_ROWS, SHARE = 132, 1024, 16
 
 

@@ -27,8 +27,8 @@ from subspaces.subspace import PrincipalAxes
 
 # Cells whose left-out errors are computed: of larger tables those of random rows.
 MOST_CELLS = 1 << 20
-# Beyond the axes that were tried, further ones are tried as predictors until the error has not
-# fallen for so many of them, but no more axes than this in all.
+# Try more axes as predictors until the error has not fallen for this many of them, up to this many
+# in all.
 PATIENCE, MOST_PREDICTORS = 3, 50
 
 

@@ -32,26 +32,28 @@ from subspaces.pca.noise_edge import NoiseEdge, edge_of_noise
 from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import PrincipalAxes, principal_axes
 
-# How often noise alone stays below the edge that an eigenvalue has to pass; the two ends of what is
-# reported beside the count; and the level for heavy tails. An eigenvalue without its most
-# influential row is below that with all rows: at .95 noise of six kinds of tails passes in 0.9 % of
-# 1800 tables, and in 4 % of the worst of 18 settings.
+# Levels: how often noise alone stays below the edge that an eigenvalue has to pass, the two ends of
+# the reported range, and the level for heavy tails. Without its most influential row an eigenvalue
+# is smaller. At 0.95, noise with six kinds of tails passes in 0.9 % of 1800 tables, and in 4 % in
+# the worst of 18 settings.
 LEVEL, SURE, EVEN, HEAVY_LEVEL = 0.99, 0.999, 0.5, 0.95
 # The kurtosis of the residuals, 3 for Gaussian ones, above which tails are called heavy.
 HEAVY_KURTOSIS = 4.0
-# Correlated columns: this z value, and a share of the rows. A component that was missed adds 1 to
-# 4, columns with correlation .5 to their neighbours a third of the rows.
+# Columns count as correlated above this z value and this share of the rows. A missed component adds
+# 1 to 4. Columns with correlation 0.5 to their neighbours add a third of the rows.
 CORRELATED_Z, CORRELATED_SHARE = 6.0, 0.1
 # In a smaller table false components take the correlation with them: there a smaller z value, and
 # this many more eigenvalues above the edge than before the break, or all but one of those that can
 # be tried. Components of like strength may pass the edge without a break after the last, but then
 # nothing is left to correlate.
 SLIGHT_Z, BEYOND_BREAK = 3.0, 8
-# Fewer rows or columns give no spectrum to speak of.
+# Fewer rows or columns have no useful spectrum.
 FEWEST_ROWS, FEWEST_COLUMNS = 5, 3
-# Below both, correlated noise cannot be told from components: the false ones take the correlation.
+# Below both, correlated noise cannot be distinguished from components, because false components
+# absorb the correlation.
 FEW_ROWS, FEW_COLUMNS = 100, 50
-# Where columns are equal, so many axes below the edge do not end the count if one above it follows.
+# If columns have equal noise, the count goes on past this many axes below the edge if one above it
+# follows.
 LOOK_FURTHER = 4
 # Directions with less than this share of the median eigenvalue, and of what independent columns
 # would have there, are bound: the columns sum to a constant, up to rounding.
@@ -60,17 +62,17 @@ BOUND = 1e-3
 QUARTILES = 1.349
 # Columns explained to more than 1 minus this say nothing of their noise.
 LEAST_UNEXPLAINED = 0.05
-# A row has unusually much of an axis with so many times what the largest of Gaussian rows has.
+# A row is unusual on an axis if it has this many times the largest value of Gaussian rows.
 UNUSUAL = 2.0
-# An axis whose largest scores are not among so many rows does not rest on one of them.
+# An axis rests on one row only if that row is among its this many largest scores.
 CANDIDATES = 20
-# How many times as long one side is from which on the scatter of the other is formed; and the share
-# of the largest eigenvalue down to which others have ten digits.
+# If one side is more than MANY_ROWS times as long as the other, decompose the scatter of the shorter.
+# It keeps ten digits of eigenvalues above the share FAINT of the largest.
 MANY_ROWS, FAINT = 4, 1e-6
-# Residuals that tell the kurtosis: of more cells every so many rows are read.
+# Enough residuals for the kurtosis. Larger tables are read in steps of several rows.
 ENOUGH_CELLS = 1 << 22
-# Numbers that are formed at a time (half a megabyte), of at least so many rows or columns: fewer
-# would take longer to call for than to compute.
+# Numbers to compute at a time (half a megabyte), with at least this many rows or columns. For
+# fewer, the call takes longer than the computation.
 BLOCK_CELLS, FEWEST_LINES = 1 << 16, 32
 # The squares of eigenvalues between this and its inverse are within range.
 SMALL = 1e-50
@@ -191,8 +193,8 @@ def count_components(
     while found.above == tried < widest:
         tried = min(2 * max(tried, found.count), widest)
         wider = _counted(axes, tried, noise, widest, center=center)
-        # Components beyond the axes that were tried look like correlated noise, until they are
-        # tried, too; correlated noise has no break where its eigenvalues come to the edge.
+        # Components beyond the axes that were tried look like correlated noise until they are tried
+        # too. The eigenvalues of correlated noise reach the edge without a break.
         if found.noise == "correlated" and (wider.noise, wider.count) != ("equal", found.count):
             break
         found = wider

@@ -218,7 +218,7 @@ class PCAFit:
             return rows
         if self.n_components == 0:
             return np.where(holes, 0.0, rows)
-        # Of a table with more variables than samples few directions hold the noise of all cells.
+        # If there are more variables than samples, few directions hold the noise of all cells.
         p, r = self.basis.shape
         per_cell = self.noise * (min(self.total, p) - r) / max(p - r, 1)
         floor = VARIANCE_FLOOR * float(self.spectrum.sum()) / self.freedom

@@ -45,7 +45,7 @@ from subspaces.subspace import PrincipalAxes
 BLOCK_ELEMENTS = 1 << 17
 # Fewer rows in a block would take longer to call for than to compute.
 FEWEST_ROWS = 32
-# Neighbouring eigenvalues are mixed if their gap is at most this many of its standard errors.
+# Two neighbouring eigenvalues are mixed if their gap is at most this many of its standard errors.
 MIXED_ERRORS = 2.0
 
 

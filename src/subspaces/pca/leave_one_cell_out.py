@@ -27,7 +27,7 @@ import numpy as np
 from subspaces._types import Array, Indices
 from subspaces.subspace import PrincipalAxes
 
-# 1 - h is at least this: where h nears 1 the other cells do not determine the cell.
+# Lower limit of 1 - h. If h is near 1, the other cells do not determine the cell.
 LEAST_FREEDOM = 0.02
 # Eigenvalues are kept apart by this share: of equal ones the axes are arbitrary.
 APART = 1e-9

@@ -54,13 +54,13 @@ from subspaces.runtime.threads import cached_property
 from subspaces.runtime.warning import doubt
 from subspaces.subspace import Subspace
 
-# Where 1 - h of a cell is no more than this, the other rows do not determine the column.
+# If 1 - h of a cell is at most this, the other rows do not determine the column.
 LEAST_FREEDOM = 0.05
-# An eigenvalue of so many times the edge is beyond what noise has where too few axes filled the
-# holes: all axes up to the last such are taken at once.
+# If too few axes filled the missing values, noise reaches up to this many times the edge. All axes
+# up to the last one above it are taken at once.
 CLEAR = 2.0
-# Values in the holes are reported as low if their fit is this many standard deviations below that
-# of the others, and this many standard errors (benchmarks/missing.py prints both).
+# Missing values are reported as low if their fit is this many standard deviations below that of the
+# others, and this many standard errors (benchmarks/missing.py prints both).
 TOO_LOW, SURELY = -0.05, -5.0
 # Systems of columns that hardly any row has are kept this far from singular.
 RIDGE = 1e-12

@@ -26,8 +26,8 @@ from subspaces._types import Array
 # The Tracy-Widom distribution of order one as a shifted gamma distribution [Chiani 2014].
 SHAPE, SCALE, SHIFT = 46.446, 0.186054, -9.84801
 TRACY_WIDOM_MEAN, TRACY_WIDOM_VARIANCE = SHAPE * SCALE + SHIFT, SHAPE * SCALE**2
-# The share of the variance that the correction leaves at least: it is of first order, and was found
-# to leave too little where a few loud columns make the edge.
+# The correction leaves at least this share of the variance. It is of first order, and left too
+# little if a few columns with large noise determine the edge.
 LEAST_SHARE = 0.4
 # Variances below this share of the largest are those of columns without noise.
 SMALLEST_VARIANCE = 1e-12

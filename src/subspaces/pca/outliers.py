@@ -64,7 +64,7 @@ NAMED = 3
 TOO_MANY = 0.1
 # Lines through pairs of samples that show who is outlying: ROBPCA's number.
 LINES = 250
-# Above this many samples all within the limits are taken in at once, below an eighth of all.
+# Above this many samples, all within the limits join at once. Below it, an eighth per step.
 MANY = 400
 # A cap on the steps that take them in. Mostly there are two to six.
 MOST_STEPS = 30
@@ -409,7 +409,7 @@ def judge_samples(
     """
     v, n = axes.basis, len(axes.coordinates)
     r = _checked_number(n_components, axes, center=center)
-    # So few as half of a small table would not tell R axes and their spread.
+    # In a small table, half of the samples are too few for R axes and their spread.
     half = min(n // 2 + 1 + 2 * (r + 1), n)
     varying = int(np.count_nonzero(v.any(axis=1))) if axes.rank == n - center else axes.rank
 
@@ -538,7 +538,7 @@ def _measured(
     scores = away @ basis
     energies[~inside, : basis.shape[1]] = scores**2
     errors[~inside] = np.sum((away - scores @ basis.T) ** 2, axis=1)
-    # Distances that are rounding tell nothing.
+    # Distances that are rounding carry no information.
     errors[errors <= LEAST_SQUARED_DISTANCE * axes.eigenvalues.sum() / len(fitted)] = 0.0
     tail, freedom = axes.eigenvalues[r:], len(fitted) - center - r
     return Measured(energies, errors, centre, basis, tail, freedom, directions)

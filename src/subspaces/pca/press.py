@@ -49,7 +49,7 @@ from subspaces.subspace import (
     principal_axes,
 )
 
-# The share of the sum of squares from which a mean is told.
+# If the mean holds this share of the sum of squares, warn.
 MOSTLY = 0.5
 # Shapes of tables that are remembered at a time.
 SHAPES_KEPT = 8
@@ -458,7 +458,7 @@ def ols_press(X: Data, y: ArrayLike) -> Press:
     claiming = np.flatnonzero(leverage > NEARLY_ALL)
     share = 1.0 - np.where(leverage > NEARLY_ALL, 0.0, leverage)
     errors = ((response - left @ (left.T @ response)) / share) ** 2
-    # Where the leverage h is nearly 1, 1 - h has lost its digits: fit again without the row. The
+    # If the leverage h is nearly 1, 1 - h has lost its digits, so fit again without the row. The
     # leverages sum to the rank, so these rows are few.
     for i in claiming.tolist():
         errors[i] = _refitted_regression_error(X, response, i, axes.rank)

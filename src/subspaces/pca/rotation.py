@@ -15,8 +15,8 @@ import numpy as np
 from subspaces._types import Array
 from subspaces.subspace import signs_of_largest
 
-# Sweeps over all pairs of axes, of which ten or twenty are usual: without groups of variables there
-# is hardly an optimum, and angles shrink slowly.
+# Most iterations over all pairs of axes. Ten or twenty are usual. If variables have no groups,
+# there is hardly an optimum, and angles shrink slowly.
 MOST_SWEEPS = 500
 # The angle in radians below which a pair of axes counts as settled.
 SETTLED = 1e-12

@@ -36,8 +36,8 @@ ROUNDS = 3
 # Cells of a larger kurtosis, divided by the noise of their row and column, have heavy tails
 # themselves. Then unequal rows are no sign of unequal noise.
 GAUSSIAN_KURTOSIS = 3.8
-# Residuals that tell the kurtosis, to 0.01. Of a larger table every so many rows or columns are
-# read, of the longer side.
+# Residuals that determine the kurtosis to 0.01. Larger tables are read in steps along their longer
+# side.
 ENOUGH_CELLS = 1 << 17
 # The variance of the quartiles' spread in Gaussian values, over that of the standard deviation.
 LOSS_OF_QUARTILES = 2.72

@@ -19,7 +19,7 @@ MOST_COMPONENTS = 3
 STARS = (0.05, 0.01, 0.001)
 # The longest arrow of a biplot, intervals included, ends at this share of the furthest score.
 REACH = 0.8
-# Characters of a name beside an arrow, so that names fit between the arrows and the frame.
+# Longest name (characters) of an arrow that fits between the arrows and the frame.
 LONGEST = 16
 # Ink of the loadings that may be 0.
 FAINT = "0.6"

@@ -8,7 +8,7 @@ import numpy as np
 from subspaces._types import Axes
 from subspaces.plots import _style as style
 
-# An error of so many times that of no axes at all is drawn at the upper edge.
+# An error that is this many times the error without axes is drawn at the upper edge.
 BLOWN_UP = 2.0
 
 

@@ -20,10 +20,10 @@ from subspaces.messages import ParameterError
 UNSURE, BETWEEN = 0.9, 0.8
 # Whole numbers with more distinct values than this are a scale, not classes.
 MOST_NUMBERED = 12
-# Colours can tell at most this many classes apart. The rarer ones are joined.
+# Colours distinguish at most this many classes. The rarer ones are joined.
 MOST_LEVELS = 24
 OTHERS = "others"
-# A heat map ends at so many standard deviations from a variable's mean.
+# Limit of a heat map, in standard deviations from the mean of a variable.
 MOST_SD = 2.5
 
 

@@ -13,7 +13,8 @@ from subspaces._types import Array, Axes, Indices, Names
 from subspaces.messages import ParameterError, ParameterTypeError
 from subspaces.runtime.extras import install
 
-# Okabe & Ito's colours: told apart with any colour vision, in print and on a projector.
+# Okabe and Ito's colours, which can be distinguished with any colour vision, in print and on a
+# projector.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 

@@ -40,8 +40,8 @@ from subspaces.subspace import (
 MAX_ROUNDS = 4
 # The share of the data's energy below which a squared residual is rounding.
 EXACT = 1e-18
-# Excess kurtosis around the clusters. Clear unions with Gaussian noise stay below .3; where noise
-# with heavy tails was taken for clusters it is .6 and more (benchmarks/noise_families.py).
+# Excess kurtosis around the clusters. Clear unions with Gaussian noise stay below 0.3. Clusters
+# found in heavy-tailed noise have 0.6 or more (benchmarks/noise_families.py).
 HEAVY = 0.6
 # Different values of most columns up to which they can look like clusters, if some are rare.
 FEW_VALUES = 4
@@ -423,7 +423,7 @@ def warn_of_one_subspace(
             "No component was found, but a subspace through the origin needs at least one.",
             use("affine", True),
         )
-    # Of the largest dimension `warn_of_largest_dimension` warns.
+    # `warn_of_largest_dimension` handles the largest dimension.
     for each in doubts_about_components(found, names, principal_axes(rows), more=False):
         warn(each)
 

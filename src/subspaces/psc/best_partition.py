@@ -164,7 +164,7 @@ def warn_of_a_poor_end(
             moving=moving,
             n_samples=n_samples,
         )
-    # With unequal dimensions a refill may only sort out which cluster has which.
+    # If dimensions differ, a refill may only swap which cluster has which.
     swept = [run for run in runs if run.swept]
     refilled = sum(run.clustering.repairs > 0 for run in swept)
     if alike and 2 * refilled > len(swept) and reason != "infeasible":

@@ -63,9 +63,9 @@ from subspaces.starts.registry import device_starts
 
 # A pass over weighted rows holds about this many copies of a block more than compiled loops do.
 COPIES = 4
-# On a device the portfolio makes so many starts at most; in main memory there are more kinds.
+# Most starts on a device. In main memory there are more kinds.
 DEVICE_STARTS = 6
-# Samples of up to so many numbers (2 MB) are fetched from a device; larger ones are swept there.
+# Samples of up to this many numbers (2 MB) are fetched from a device. Larger ones stay there.
 FEW_NUMBERS = 1 << 18
 
 
@@ -382,7 +382,7 @@ def sizes_means_and_spread(
     are lost.
     """
     if isinstance(blocks, ArrayBlocks) and is_foreign(blocks.array):
-        # Sums in double precision need room beside the rows.
+        # Sums in double precision need memory in addition to the rows.
         rows = blocks.block_rows or blocks.shape[0]
         blocks = replace(blocks, block_rows=max(rows // 4, 1))
     sums = blocks.fold(partial(sums_from, points=points, weights=weights), labels)[1]

@@ -32,7 +32,7 @@ from subspaces.subspace import centre_of
 MOST_ROWS = 1000
 # Rises of C, one after the other, after which no larger number is tried.
 RISES = 3
-# Share of complete rows from which on those with missing cells are not looked at.
+# If the share of complete rows is at least this, rows with missing values are ignored.
 MOSTLY_COMPLETE = 0.5
 # Axes in which clusters are compared with one group: skewness shows in more than the leading ten.
 JUDGED_AXES = 15

@@ -37,17 +37,17 @@ from subspaces.pca.components import (
 )
 from subspaces.subspace import centre_of, principal_axes
 
-# Copies with permuted columns that a gap is the mean over.
+# Number of copies with permuted columns that a gap averages.
 PERMUTATIONS = 4
-# A gap within this share of the largest is as good: past it the curve is flat.
+# A gap within this share of the largest counts as equal, because the curve is flat beyond it.
 FLAT = 0.005
-# Columns for each component that is tried, from which on their noise is told from components.
+# Columns per component from which on their noise can be distinguished from components.
 COLUMNS_A_COMPONENT = 4
 # A column whose spread is below this share of the largest has no digits of its own.
 LEAST_SPREAD = 1e-9
-# Within so many standard errors of the difference a number larger than the chosen one is called
-# about as good, and a smaller one, which is the simpler answer. A larger one between these two is
-# called no better: to cut a cluster in two costs little.
+# A larger K within 1 s.e. of the best, or a smaller one within 2, is reported as "about as good". A
+# larger one between 1 and 2 is reported as no better, because cutting a cluster in two costs
+# little.
 TIE_OF_LARGER, TIE = 1.0, 2.0
 
 

@@ -22,14 +22,14 @@ from subspaces.messages import (
 from subspaces.runtime.warning import doubt
 from subspaces.subspace import Subspace
 
-# The share of the sum of squares that the mean of all samples may hold before subspaces through the
-# origin are doubted. Where they are right it was .79 at most (moving points, faces, digits,
-# objects); of logarithms of expression .89 and more, of simulated unions moved off the origin .85.
+# If the mean of all samples holds more than this share of the sum of squares, subspaces through the
+# origin are doubtful. It is at most 0.79 in data for which they are right (moving points, faces,
+# digits, objects), at least 0.89 for logarithms of expression, and 0.85 for simulated unions moved
+# off the origin.
 MOSTLY_MEAN = 0.85
-# The share of the energy along an axis that the members' mean holds, from which on the axis is
-# called their level.
+# If the members' mean holds this share of the energy along an axis, the axis is called their level.
 MOSTLY_LEVEL = 0.85
-# The share of the sum of squares from which on constant columns are told: less moves no cluster.
+# Warn of constant columns from this share of the sum of squares. Smaller shares move no cluster.
 TELLING = 0.05
 # Names that a warning lists before it says "...".
 SHOWN = 5

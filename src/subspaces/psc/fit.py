@@ -24,7 +24,7 @@ from subspaces.psc.result import Fit, with_means
 from subspaces.psc.settings import Settings, check, no_outliers, numbers_of
 from subspaces.runtime.threads import one_blas_thread
 
-# In a matrix of up to so many numbers threads of BLAS wait for each other longer than they work.
+# In a matrix of up to this many numbers, BLAS threads wait longer than they work.
 SMALL = 1 << 21
 
 

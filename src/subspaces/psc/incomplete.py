@@ -36,10 +36,10 @@ from subspaces.psc.settings import Settings
 from subspaces.runtime.warning import collect_warnings, doubt, warn
 from subspaces.starts.graphs import OBSERVED_MOST_ROWS, observed_pairs
 
-# A step of EM moves less than a sweep: there are up to so many of them for each sweep.
+# Most EM steps per iteration of the loop, because a step moves less.
 STEPS_A_SWEEP = 10
-# What a fit expects in the holes is so many standard deviations of the noise from what PCA filled
-# in where the clusters that were found in the filled table are not to be trusted.
+# If the fit and the PCA disagree on the missing values by this many standard deviations of the
+# noise, the clusters of the filled table are not trusted.
 FAR = 3.0
 
 

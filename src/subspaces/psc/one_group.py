@@ -29,7 +29,7 @@ from subspaces.starts.spectral import k_means_labels
 
 # Starts of K-means on a drawn table of a few columns; more hardly find a better cut.
 N_INIT = 5
-# Bends of a drawn table: the third leaves the skewness of 100 samples within .1 of that wanted.
+# Bends of a drawn table. The third brings the skewness of 100 samples within 0.1 of the target.
 BENDS = 3
 
 

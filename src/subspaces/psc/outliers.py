@@ -27,14 +27,15 @@ from subspaces.runtime.warning import collect_warnings, doubt, warn
 KEPT, TRIMS = 0.7, 6
 # A cluster of fewer samples than this many times the fewest that it can have is tiny.
 TINY = 2
-# Starts of a fit to trimmed samples, which only has to find where the clusters are.
+# Starts of a fit to trimmed samples, which only has to locate the clusters.
 STARTS = 3
-# Outliers are named at most so many times: 1 to 5 are usual.
+# Most rounds of naming outliers. 1 to 5 are usual.
 ROUNDS = 15
-# Share of the kept samples with p < SMALL above which the shape does not fit them. In unions with
-# Gaussian noise it was .02 to .063, with heavy tails or a cluster too few .067 to .19.
+# If more than this share of the kept samples has p < SMALL, the noise is not Gaussian. In unions
+# with Gaussian noise it was 0.02 to 0.063. With heavy tails or a cluster too few it was 0.067 to
+# 0.19.
 SMALL, TOO_MANY = 0.05, 0.07
-# Of few samples as large a share is chance: it must have less than this probability.
+# Among few samples a share this large can be chance, so it must also be less probable than this.
 BY_CHANCE = 0.15
 # Fits the samples of a mask (n,) with the settings given.
 Refit = Callable[[Mask, Settings], Fit]

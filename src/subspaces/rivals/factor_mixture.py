@@ -38,7 +38,7 @@ from subspaces.core import em
 from subspaces.rivals.student import log_t
 from subspaces.runtime.serialise import serialisable
 
-# Variables taken at a time where the residuals of all rows are formed.
+# Variables at a time when computing the residuals of all rows.
 BLOCK = 256
 
 

@@ -46,7 +46,7 @@ from subspaces._types import Array, Indices, Labels
 from subspaces.starts.self_expression import unit_rows
 from subspaces.starts.spectral import rows_to_labels
 
-# Most rows whose normals are candidates; so many are drawn where there are more.
+# Most rows whose normals are candidates. If there are more, this many are drawn.
 CANDIDATES = 500
 # Most numbers held at a time while rows are embedded: 32 MiB.
 BLOCK = 2**22
@@ -245,7 +245,7 @@ def vanishing(rows: Array, degree: int, n_polynomials: int) -> Array:
     for block in blocks(rows, size):
         stacked = np.vstack([triangle, veronese(block, degree)])
         triangle = linalg.qr(stacked, mode="r", overwrite_a=True, check_finite=False)[0][:size]
-    # LAPACK's quicker driver may fail to converge where many singular values are rounding.
+    # LAPACK's faster driver may fail to converge if many singular values are rounding.
     right = linalg.svd(triangle, lapack_driver="gesvd", check_finite=False)[2]
     return np.ascontiguousarray(right[size - n_polynomials :].T)
 

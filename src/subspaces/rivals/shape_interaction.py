@@ -45,7 +45,8 @@ from subspaces.subspace import principal_axes
 
 # What the program for normalised cuts adds to the diagonal of A; the degrees get twice as much.
 REGULARISATION = 0.5
-# A gap between eigenvalues (of at most 1) below this is rounding: the graph has no K clusters.
+# If a gap between eigenvalues (at most 1) is below this, it is rounding: the graph has no K
+# clusters.
 SMALLEST_GAP = 1e-12
 
 

@@ -33,7 +33,8 @@ from subspaces.starts.spectral import k_means_labels, settled
 # From the between-cluster sums of squares (p,) to the weights (p,).
 Rule = Callable[[Array], Array]
 
-# The gap: permuted copies of the data, starts on each, bounds tried, and the smallest of these.
+# For the gap: permuted copies of the data, starts on each, number of bounds, and the smallest
+# bound.
 PERMUTATIONS, STARTS = 5, 2
 BOUNDS, SMALLEST_BOUND = 10, 1.2
 
@@ -206,7 +207,7 @@ def _scaled(between: Array) -> Array:
 
 def _thresholded(a: Array, threshold: float) -> Array:
     above = np.maximum(a - threshold, 0.0)
-    # Where no variable differs between the clusters, none is better than another.
+    # If no variable differs between the clusters, all are equal.
     above = above if above.any() else np.ones_like(a)
     return above / np.linalg.norm(above)
 

@@ -10,7 +10,7 @@ from scipy.special import betaln, digamma, gammaln
 
 from subspaces._types import Array
 
-# Bounds of the degrees of freedom, and where they start; from 200 up a t is all but Gaussian.
+# Bounds and first value of the degrees of freedom. From 200 up a t is almost Gaussian.
 LEAST_DF, MOST_DF, FIRST_DF = 1e-4, 200.0, 30.0
 LOG_TWO_PI = float(np.log(2.0 * np.pi))
 

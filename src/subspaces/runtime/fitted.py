@@ -11,8 +11,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 P = ParamSpec("P")
 M = TypeVar("M")
 
-# How the private attributes begin that scikit-learn sets on an estimator: what set_output,
-# set_callbacks and the routing of metadata were told.
+# Prefixes of private attributes that scikit-learn sets on an estimator: the settings of set_output,
+# set_callbacks and metadata routing.
 OF_SCIKIT_LEARN = ("_skl", "_callback", "_parent_callback", "_metadata_request")
 
 

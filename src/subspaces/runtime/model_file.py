@@ -25,7 +25,7 @@ FORMAT, FORMAT_VERSION = "subspaces model", 1
 HEADER = "header"
 # What subspaces fit calls the file in its folder.
 MODEL = "model.npz"
-# A larger header is refused before it is read.
+# Largest header (bytes) to read. A larger one is an error.
 MOST_HEADER_BYTES = 64 * 2**20
 # The last character of Unicode.
 LARGEST_CODE_POINT = 0x10FFFF

@@ -21,8 +21,8 @@ from subspaces.starts.spectral import cut, normalised
 # centres of their own, and a generator: subspaces on that device, or labels (m,) in main memory.
 DeviceStart = Callable[[AnyArray, Sequence[int], bool, np.random.Generator], Subspaces | Indices]
 
-# Eigenvalues of the neighbours' inner products below this share of the largest count as zero:
-# single precision leaves so much rounding.
+# Eigenvalues of the neighbours' inner products below this share of the largest count as zero,
+# because single precision rounds that much.
 DEPENDENT = 1e-6
 
 

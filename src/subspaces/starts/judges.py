@@ -34,10 +34,10 @@ from subspaces.starts.self_expression import affinity, lifted_rows, local_elasti
 from subspaces.starts.spectral import Affinity, cut, normalised, rows_to_labels
 from subspaces.subspace import largest_eigenpairs
 
-# What a cut is charged, for each of the summed dimensions and unit of trust, in nats a row.
+# Cost of a cut per summed dimension and unit of trust, in nats per row.
 NATS = 8.0
-# A graph that cannot be cut at this share of its weight is not trusted: random directions in K
-# dimensions, or planes that drown in noise, leave a third of it between clusters.
+# If every cut of a graph takes more than this share of its weight, the graph is not trusted. Random
+# directions in K dimensions, or planes in strong noise, leave a third of it between clusters.
 LOOSE = 0.2
 # Nor is a graph of near rows, whose neighbours are in their own cluster as a rule.
 NEARLY_APART = 0.007

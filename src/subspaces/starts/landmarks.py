@@ -17,25 +17,25 @@ from subspaces.core.rows import Rows
 from subspaces.core.which_run import Start
 from subspaces.data.blocks import Blocks
 
-# Of more rows than MOST_SEARCHED the starts see a sample of LANDMARKS, the loop sees all. The
-# sample is larger where a cluster would have fewer than PER_DIMENSION rows for each dimension.
+# Above MOST_SEARCHED rows, the starts see a sample of LANDMARKS and the loop sees all. The sample
+# is larger if a cluster would have fewer than PER_DIMENSION rows per dimension.
 MOST_SEARCHED, LANDMARKS, PER_DIMENSION = 2000, 1500, 20
-# Clusters that are their means alone are searched on all rows of up to so many numbers: the time of
-# K-means is linear in them.
+# If clusters are only means, search all rows up to this many numbers, because the time of K-means
+# is linear in them.
 MOST_FOR_MEANS = 1 << 20
-# Where no sample is searched, empty clusters are refilled from so many rows.
+# If the search uses no sample, refill empty clusters from this many rows.
 REFILL_ROWS = 500
 # The rank of the data is taken from RANK_ROWS rows, or RANK_SHARE times the largest dimension.
 RANK_ROWS, RANK_SHARE = 250, 4
-# If rows span more than this share of the directions that so many rows can span, all that they say
-# of the rank is that it is larger.
+# If rows span more than this share of the most they could span, the rank is only known to be
+# larger.
 NEARLY = 0.9
-# Bytes that a search holds for every number of the sample, or of its inner products where the
-# sample has more variables than rows.
+# Bytes that a search needs per number of the sample, or of its inner products if there are more
+# variables than rows.
 SEARCH_BYTES = 128
 # A search may take SEARCH_SHARE of the memory of the data, and SEARCH_MOST bytes in any case.
 SEARCH_SHARE, SEARCH_MOST = 0.5, 128e6
-# The sample has at least so many rows for each dimension of each cluster, whatever they take.
+# The sample has at least this many rows per dimension of each cluster, whatever memory they take.
 FEWEST_PER_DIMENSION = 13
 
 

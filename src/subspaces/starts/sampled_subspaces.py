@@ -19,11 +19,11 @@ from subspaces.core.which_run import Start
 
 # Subspaces in the pool of `sequential` and of `swapped`.
 CANDIDATES = 30
-# A subspace takes rows within so many times the squared residual of its quantile: 1.77 lengths.
+# A subspace takes rows within this many times the squared residual of its quantile: 1.77 lengths.
 REACH = 3.125
-# Neighbours of a row where most variables are noise: fewer say too little.
+# Neighbours of a row if most variables are noise. Fewer are not informative.
 SPARSE_NEIGHBOURS = 25
-# `swapped` goes through its subspaces so many times at most.
+# Most passes of `swapped` through its subspaces.
 MOST_SWAPS = 20
 # In each of ROUNDS rounds SHARE times as many rows are drawn as there are clusters.
 ROUNDS, SHARE = 3, 1.5

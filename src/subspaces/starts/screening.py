@@ -12,7 +12,7 @@ from subspaces.starts.landmarks import on_landmarks
 
 # Standard deviations from the mean beyond which a value is left out of it.
 CLIP = 3.0
-# Standard deviations above that of noise from which on a mean square counts as more.
+# A mean square counts as more than noise if it is this many standard deviations above it.
 CUT = 2.5
 
 

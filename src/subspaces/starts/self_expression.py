@@ -290,7 +290,7 @@ def _kept(numerators: Array, block: Indices, denominators: Array, keep: int) -> 
 
 # Few enough numbers that the arrays of one block stay in the processor's cache.
 CACHED = 2**15
-# Steps between two tests of convergence, each of which reads all numbers of a block.
+# Steps between two tests of convergence. Each test reads all numbers of a block.
 CHECK_EVERY = 10
 # The entries of a block of rows that belong to the rows themselves: rows of the block, columns.
 Own = tuple[Indices, Indices]
@@ -425,8 +425,8 @@ def _iterate(
 
 
 FIDELITY, L1_RATIO = 2.0, 0.9
-# A row of length 1 is done if no coefficient moves by more than this in a sweep. Rows that are not
-# done after MOST_SWEEPS are nearly copies of each other, and any of them will do.
+# A row of length 1 is done if no coefficient moves by more than this in an iteration. Rows that are
+# not done after MOST_SWEEPS are nearly copies of each other, so any of them is fine.
 COEFFICIENT_TOLERANCE, MOST_SWEEPS, LOOK_EVERY = 1e-4, 100, 10
 
 

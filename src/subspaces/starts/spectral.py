@@ -29,8 +29,9 @@ from subspaces.subspace import largest_eigenpairs
 # A dense array or a scipy sparse one, (n, n), symmetric, no entry below 0.
 Affinity: TypeAlias = Array | Sparse
 
-# Up to so many vertices LAPACK takes the dense matrix; beyond, Lanczos' method is quicker, until
-# residuals are this share of their eigenvalue: the rows of the embedding are clustered, not read.
+# Up to this many vertices, LAPACK decomposes the dense matrix. Above it Lanczos iteration is
+# faster, until residuals are this share of their eigenvalue. That is enough, because the rows of
+# the embedding are only clustered.
 DIRECT, LANCZOS_TOLERANCE = 300, 1e-8
 # Least runs of `k_means`. They end after MOST_STEPS, or once the centres move less than the share
 # SETTLED of the variance, as scikit-learn's do.
@@ -192,7 +193,7 @@ def leading_eigenpairs(
     n = scaled.shape[0]
     if n > max(DIRECT, n_vectors):
         first = random.normal(size=n)
-        # Lanczos' method may not settle where many eigenvalues nearly coincide.
+        # Lanczos iteration may not settle if many eigenvalues nearly coincide.
         with suppress(ArpackNoConvergence):
             found: tuple[Array, Array] = eigsh(
                 scaled, k=n_vectors, which="LA", v0=first, tol=LANCZOS_TOLERANCE
@@ -202,9 +203,9 @@ def leading_eigenpairs(
     return largest_eigenpairs(dense, n_vectors)
 
 
-# Up to so many numbers threads wait for each other longer than they work.
+# Up to this many numbers, threads wait longer than they work.
 SMALL = 1 << 20
-# Runs of K-means of which a start takes the best.
+# K-means runs per start, which keeps the best.
 RUNS = 10
 
 

@@ -27,11 +27,11 @@ from subspaces.psc.doubts import UNLIKE, UNLIKE_SCALES, differ_in_units
 
 # What is said of variables that were scaled unasked.
 SCALED = "The units differ, so each variable was scaled. Add --no-scale to prevent this."
-# The share of the variance that one variable may hold by itself, where its standard deviation is
-# UNLIKE times the usual one. Of 29 expression sets no logarithms came near it, nor intensities
-# (.12); counts of single cells go beyond.
+# A variable is warned of if it holds more than this share of the variance and its standard
+# deviation is UNLIKE times the usual one. Intensities of 29 expression sets stay below 0.12, counts
+# of single cells exceed it.
 MOST_ALONE = 0.2
-# A variable with a larger share of its values missing is told, and how to leave it out.
+# If a variable misses more than this share of its values, a note says how to leave it out.
 HALF = 0.5
 
 

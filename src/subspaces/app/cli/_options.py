@@ -61,7 +61,7 @@ SCORES: "tuple[ClustersCriterion, ...]" = (
     "auto", "icl", "press", "press_points", "press_sum", "likelihood", "free", "sod", "stability",
 )  # fmt: skip
 PRESETS = ("expression", "cells")
-# Where the pages are: as pyproject.toml has it.
+# Address of the documentation, as in pyproject.toml.
 DOCUMENTATION = "subspaces.readthedocs.io"
 KINDS: "tuple[ExpressionKind, ...]" = ("intensities", "log", "ratios", "shares", "counts")
 
@@ -103,7 +103,7 @@ def _check_file(path: Path, otherwise: str = "Check the path") -> None:
         raise ValueError(f"{path} is not a file. Check the path.")
     names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
     alike = [name for name in names if Path(name).suffix.lower() == path.suffix.lower()]
-    # Without their endings, which make any two names alike.
+    # Compare stems, because equal endings make any two names alike.
     stems = {Path(name).stem: name for name in (alike if path.suffix == ".cls" else alike or names)}
     near = get_close_matches(path.stem, stems, n=1)
     todo = f"Did you mean {path.with_name(stems[near[0]])}?" if near else otherwise
@@ -164,7 +164,7 @@ def share(value: float | None) -> float | None:
     raise ValueError(f"--drop-missing {value:g} is out of range. {todo}")
 
 
-# Where the samples are in a file.
+# How the samples lie in a file.
 Side = Literal["rows", "columns"]
 
 Model = Annotated[

@@ -23,7 +23,7 @@ from subspaces.runtime.writing import force_to_disk, keep_mode, written_whole
 UNFINISHED, FINISHED = ".unfinished-", ".finished-"
 # Marks, among finished files, an older file that was not written again and has to go.
 GONE = ".gone"
-# Files by which the results of a command are known; those of another do not go beside them.
+# Files that identify the results of a command. Results of another command need another folder.
 KNOWN_BY = {"fit": ("model.npz", "labels.csv"), "pca": ("scores.csv", "loadings.csv")}
 # A spreadsheet takes a cell that begins with one of these for a formula, and runs it; the last four
 # are =, +, - and @ in full width, which East Asian versions take for the same.

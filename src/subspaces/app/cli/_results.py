@@ -25,7 +25,7 @@ from subspaces.named_table import Table, missing_values
 from subspaces.preparation import Preparation, filled_in_raw_units, match_variables
 from subspaces.runtime.extras import install
 
-# Of the probabilities in files.
+# Decimals of probabilities in files.
 DECIMALS = 6
 # How many variables of each list a summary names.
 STRONGEST = 5

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import typer
 
-# Characters to a line where there is no window and no COLUMNS, and to a line of words.
+# Characters per line if there is no window and no COLUMNS, and per line of prose.
 PIPE_WIDTH, WORDS_WIDTH = 120, 80
 # The most rows that a table on the screen has, and the most warnings.
 MOST_ROWS, MOST_WARNINGS = 12, 3
@@ -216,7 +216,7 @@ def working(text: str, total: int | None = None) -> Iterator[Any]:
         TextColumn("{task.fields[at]}", style="dim"),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        # This takes a second, of which the bar is the first sign.
+        # This import takes a second. The bar appears after it.
         from subspaces import progress
 
         task = bar.add_task(text, total=total, at="")
@@ -229,7 +229,7 @@ def working(text: str, total: int | None = None) -> Iterator[Any]:
 
         def follow(step: progress.Step) -> None:
             leading.add(step.stage)
-            # Where work is made of many fits the bar counts these, not the starts within each.
+            # If the work is many fits, the bar counts fits and not the starts within each.
             outermost = next((stage for stage in OUTER if stage in leading), step.stage)
             if step.stage == outermost or outermost != "halving":
                 bar.update(task, at=step.words)

@@ -134,5 +134,5 @@ def _shown(measure: str, value: float) -> str:
 
 
 def _rank(agreement: float) -> float:
-    # Of a method that failed it is nan: below -1, the worst agreement that there is.
+    # A method that failed has nan. It sorts below -1, the worst agreement.
     return -2.0 if agreement != agreement else agreement

@@ -174,7 +174,7 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
         say(unseen)
     say(visible(summary["outliers_verdict"]))
     say()
-    # Without axes no sample drives one.
+    # If there are no axes, no sample influences one.
     if summary["shown"]:
         say("The most influential samples:")
         drivers = summary["influential"]

@@ -132,7 +132,7 @@ def select(
             model, table.frame, numbers, criterion=decides_by, margins=search.margins
         )
     doubts += [*further, *map(message_of, caught)]
-    # The criterion "free" tries learned dimensions beside the one assumed.
+    # The criterion "free" also tries dimensions that it learns.
     is_open = dims is None and found.criterion not in ("free", "icl")
     assumed = _trust.assumed_dimension(most, table) if is_open else None
     settled = {"scale"} if values.scale is not None or preparation.taken_for else ()

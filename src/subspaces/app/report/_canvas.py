@@ -26,7 +26,8 @@ DIVERGING = [[0.0, "rgb(213,94,0)"], [0.5, "rgba(127,127,127,0)"], [1.0, "rgb(0,
 MOST_POINTS = 4000
 # How many of the most influential samples, say, are among those that are drawn.
 NOTABLE = 20
-# A sample so many times as far as the median one pushes all others into a corner of a linear axis.
+# If a sample is this many times as far as the median, a linear axis squeezes all others into a
+# corner.
 FAR = 20.0
 # Room above a figure for a colour bar, in pixels.
 BAR = 52

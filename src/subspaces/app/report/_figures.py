@@ -28,7 +28,7 @@ from subspaces.plots import CRITERION_NAMES
 
 # In place of a common dimension, if clusters have dimensions of their own.
 OWN = 99
-# Symbols of common dimensions, each of which has an open form.
+# Symbols per dimension. Each has an open form.
 FILLED = ("circle", "square", "diamond", "cross", "triangle-up", "triangle-down", "x")
 # How many variables a figure lists.
 STRONGEST = 15

@@ -32,7 +32,7 @@ FEWEST_TO_GROUP = 10
 FEWEST_NUMBERS = 2
 # How many columns a table describes, and how many names a sentence lists.
 DESCRIBED, NAMED = 200, 3
-# How many components are drawn at least, and how many numbers tell clusters apart in a table.
+# Least number of components to draw, and most rows of the table of cluster means.
 DRAWN, TELLING = 2, 12
 MANY = {
     Kind.NUMBER: "numbers",

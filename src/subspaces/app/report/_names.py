@@ -9,7 +9,7 @@ import numpy as np
 
 from subspaces.messages import in_a_row
 
-# Characters of a name that fit beside a figure; a longer one is cut.
+# Longest name (characters) that fits next to a figure. Longer ones are cut.
 LONGEST_LABEL = 40
 # Dimensions of clusters that are listed one by one.
 LISTED = 4

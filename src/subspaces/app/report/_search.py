@@ -32,7 +32,7 @@ STOPS = {
 UNFINISHED = ("brief", "not swept")
 LABEL = "Criterion of each candidate"
 CRITERION = "How far each candidate is behind the best (ICL, smaller is better)."
-# Candidates that are listed, and the most values of a table of which other answers are drawn.
+# Candidates to list, and the largest table (values) for which other answers are drawn.
 SHOWN, MOST_VALUES = 20, 200_000
 
 

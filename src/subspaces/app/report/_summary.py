@@ -40,8 +40,8 @@ CHECKS = {
 }
 # Findings come first, and the gravest doubt last.
 DOUBTS = [Grade.SURE, Grade.UNKNOWN, Grade.DOUBTFUL, Grade.NO]
-# How many clusters, and how many variables of each, the first screen names. Findings stand beside
-# the picture, below the clusters, up to BESIDE of these.
+# Clusters, and variables of each, that the first screen names. Up to BESIDE clusters the findings
+# stand next to the picture, below the clusters.
 CLUSTERS, VARIABLES, BESIDE = 12, 3, 4
 # What is said of halves that agree in part, or less.
 HALVES = {

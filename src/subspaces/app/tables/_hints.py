@@ -22,14 +22,14 @@ IDENTIFIER = re.compile(
     re.IGNORECASE,
 )
 SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9]{1,9}(-[A-Za-z0-9]{1,4})?")
-# Columns of numbers beside the genes in tables of counts that are not samples.
+# Columns of numbers in tables of counts that describe genes and are not samples.
 ANNOTATION = {"length", "start", "end", "width", "entrezid", "entrez_id", "entrez", "chr", "gc"}
 # Names of variables that hold keys, and the fewest samples whose numbers do not differ by chance.
 KEY = re.compile(r"((?i:(^|[_\W])(id|index|idx|nr|no|number|key|code))|[a-z]ID)$")
 FEWEST_KEYS = 10
 # What people call further columns of classes that are coded as numbers.
 CODED = {"batch", "category", "digit", "gender", "outcome", "sex", "site", "status", "survived"}
-# Names of variables that tell when a sample was taken.
+# Names of variables that hold the time of a sample.
 TIMES = {"year", "yr", "month", "week", "day", "weekday", "hour", "quarter"}
 # The most levels of a column of whole numbers that is taken for classes whatever its name.
 MOST_CLASSES = 20

@@ -26,7 +26,8 @@ TOTALS = {
     "average", "avg", "count", "cv", "max", "mean", "median", "min", "sd", "se", "sem", "std",
     "stdev", "sum", "total", "totals",
 }  # fmt: skip
-# Cells that tell whether points separate thousands, if every cell is a number as it is.
+# Cells to read before deciding whether points separate thousands, if every cell is a number as it
+# is.
 LOOKED_AT = 50_000
 
 

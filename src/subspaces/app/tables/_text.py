@@ -21,9 +21,10 @@ from subspaces.named_table import Table
 # The order of preference if two cut the lines evenly: 1,5;2,5;3,5 has commas within numbers.
 SEPARATORS = "\t;,"
 SPACE = " "  # as R writes tables; the last resort, since names have spaces, too
-# Characters of a line that tell what separates its cells; csv refuses cells of over 131,072.
+# Characters of a line to read before deciding what separates its cells. csv fails on cells of more
+# than 131,072.
 LINE_LENGTH = 10_000
-# Lines at the top that may be titles, and lines below them that tell what separates cells.
+# Lines at the top that may be titles, and lines below them that show what separates cells.
 TITLES, TOP = 50, 5
 # Most digits of a whole number, so that it fits into 64 bits.
 MOST_DIGITS = 18
@@ -36,7 +37,7 @@ CORNERS = {
     "gene", "genes", "gene_id", "gene id", "geneid", "gene_name", "gene name", "gene_symbol",
     "gene symbol", "symbol", "probe", "probe_id", "probeset", "id_ref", "feature", "variable",
 }  # fmt: skip
-# Lines below the first that tell whether that is a header.
+# Lines below the first that show whether the first is a header.
 LOOKED_AT = 20
 # The fewest numbers that are in order by design: by chance these are once in 20,000 lines.
 SCALE = 8

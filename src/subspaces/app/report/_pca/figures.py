@@ -29,12 +29,12 @@ from subspaces.app.report._pca.labels import LONGEST
 GREY = "#8e98a4"
 RING = {"size": 14, "symbol": "circle-open", "color": COLOURS[4], "line": {"width": 2}}
 DOTTED = {"dash": "dot", "width": 1.5, "color": "#888888"}
-# Of the figures that stand side by side.
+# Height (pixels) of figures that stand side by side.
 HEIGHT = 360
 # How many components have a panel each in the figure of loadings.
 MOST_PANELS = 3
 STRENGTH = "strength (noise reaches 1)"
-# Axes whose error is so many times that of none would leave no room for the others.
+# Errors beyond this many times the error without axes get a logarithmic scale.
 BLOWN_UP = 5.0
 
 

@@ -19,7 +19,7 @@ from subspaces.runtime.warning import collect_warnings
 
 # How often an interval holds the true loading.
 LEVEL = 0.95
-# Fewer samples leave nothing to tell a component from noise by.
+# With fewer samples a component cannot be told from noise.
 FEWEST_SAMPLES = 5
 
 

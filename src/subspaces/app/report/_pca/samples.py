@@ -12,7 +12,7 @@ from subspaces.app.report._pca import sample_figures
 from subspaces.app.report._pca.draft import PCADraft, note_on_thinning
 from subspaces.app.report._pca.findings import PCAFindings
 
-# Pairs of so many components have a button each.
+# Pairs of the first PAIRED components have a button each.
 PAIRED = 4
 
 
