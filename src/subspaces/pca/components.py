@@ -66,8 +66,8 @@ LEAST_UNEXPLAINED = 0.05
 UNUSUAL = 2.0
 # An axis rests on one row only if that row is among its this many largest scores.
 CANDIDATES = 20
-# If one side is more than MANY_ROWS times as long as the other, decompose the scatter of the shorter.
-# It keeps ten digits of eigenvalues above the share FAINT of the largest.
+# If one side is more than MANY_ROWS times as long as the other, decompose the scatter of the
+# shorter. It keeps ten digits of eigenvalues above the share FAINT of the largest.
 MANY_ROWS, FAINT = 4, 1e-6
 # Enough residuals for the kurtosis. Larger tables are read in steps of several rows.
 ENOUGH_CELLS = 1 << 22
