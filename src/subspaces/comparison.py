@@ -365,7 +365,7 @@ def _checked_setting(
 
 
 def _checked_labels(labels: ArrayLike | None, n_samples: int) -> Labels | None:
-    """Return the known classes as integers from 0 up, (n,), -1 for ""; None where labels is."""
+    """Return the known classes as integers from 0 up, (n,), -1 for ""; None if labels is."""
     if labels is None:
         return None
     known = np.asarray(labels)

@@ -92,7 +92,7 @@ class Reading:
         The smallest and the largest value.
     negative, zero, whole, below_one, below_floor, beyond : float
         Shares of the values: below 0; 0; whole numbers; below 1; below 20; beyond 30 either way,
-        or below 1/30 where all are positive.
+        or below 1/30 if all are positive.
     """
 
     kind: ExpressionKind

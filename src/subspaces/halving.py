@@ -115,7 +115,7 @@ class Numbers:
     def best(self) -> int:
         """The place of the largest solid number: it tells most apart of what is found again.
 
-        Where none is solid, the smallest of those that are equally stable.
+        If none is solid, the smallest of those that are equally stable.
         """
         return self.solid[-1] if self.solid else self.equally_stable[0]
 
@@ -159,7 +159,7 @@ def n_halvings(table: Any) -> int:
 def random_halves(
     samples: Indices, splits: int, random: np.random.RandomState, budget_s: float = np.inf
 ) -> Iterator[list[Indices]]:
-    """Yield so many random halves of the samples at these places (n,).
+    """Yield random halves of the samples at these places (n,).
 
     After ``budget_s`` seconds there are no more than FEWEST.
     """

@@ -19,7 +19,7 @@ class Table:
     Attributes
     ----------
     data : ndarray of shape (n, p)
-        Samples in rows; NaN where a value is missing.
+        Samples in rows; NaN if a value is missing.
     sample_names, variable_names : tuple of str
         Each name once. Without names in the file: sample1, sample2, ... and v1, v2, ...
     classes : tuple of str or None
@@ -39,7 +39,7 @@ class Table:
 
     @property
     def frame(self) -> Any:
-        """The data as a pandas DataFrame with the names, or None where pandas is missing."""
+        """The data as a pandas DataFrame with the names, or None if pandas is missing."""
         if find_spec("pandas") is None:
             return None
         import pandas as pd
@@ -87,7 +87,7 @@ def first_gap(table: Table) -> str | None:
 
 
 def without_missing(table: Table, most: float) -> Table:
-    """Return the table less the variables of which more than a share is missing.
+    """Return the table less the variables that miss more than a share of their values.
 
     ``left_out`` of the table names them.
     """

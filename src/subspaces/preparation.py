@@ -42,7 +42,7 @@ class Preparation:
     variable_names : tuple of str
         The variables that are kept, in this order.
     inputs : list of str or None
-        The variables that a sample must have, where these are more than are kept.
+        The variables that a sample must have, if these are more than are kept.
     total : float or None
         The sum to which the values of each sample are scaled, over all inputs.
     floor : float or None
@@ -56,9 +56,9 @@ class Preparation:
     axes : ndarray of shape (a, variables) or None
         Orthonormal axes; the part of each sample along them is kept.
     n_seen : int or None
-        How many variables there were, where fewer are kept and the others are not needed.
+        How many variables there were, if fewer are kept and the others are not needed.
     taken_for : str or None
-        A sentence on the kind of values that these were taken for, where that was found out.
+        A sentence on the kind of values that these were taken for, if that was found out.
     ignored : list of str or None
         Columns of the file that the user left out, before anything else.
     dropped : list of str or None
@@ -182,7 +182,7 @@ def filled_in_raw_units(raw: Array, filled: Array, preparation: Preparation) -> 
 
 
 def in_raw_units(values: Array, preparation: Preparation) -> Array:
-    """Return values (n, variables kept) in the units of the raw table, where that is possible.
+    """Return values (n, variables kept) in the units of the raw table, if that is possible.
 
     A preparation that only scales variables is undone. Any other step loses something, such as what
     lay below the floor; then the values are returned unchanged.
@@ -237,7 +237,7 @@ def check_present(given: Sequence[str], needed: Sequence[str]) -> None:
 
 
 def scaled_to_total(data: Array, total: float | None, samples: Sequence[Any]) -> Array:
-    """Return the samples (n, p), each scaled to sum to ``total``; unchanged where that is None."""
+    """Return the samples (n, p), each scaled to sum to ``total``; unchanged if that is None."""
     if total is None:
         return data
     totals = data.sum(axis=1)

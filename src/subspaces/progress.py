@@ -28,10 +28,10 @@ try:
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Empty base class in place of scikit-learn's where scikit-learn is older than 1.9."""
+        """Empty base class in place of scikit-learn's if scikit-learn is older than 1.9."""
 
     def with_callbacks(method: Callable[P, R]) -> Callable[P, R]:
-        """Return ``method`` unchanged, where scikit-learn is older than 1.9."""
+        """Return ``method`` unchanged, if scikit-learn is older than 1.9."""
         return method
 
 
@@ -128,7 +128,7 @@ def tell(step: Step) -> None:
 
 
 def silence(step: Step) -> None:
-    """Do nothing with the step: the listener where progress is not reported."""
+    """Do nothing with the step: the listener if progress is not reported."""
 
 
 def managed(method: Callable[P, R]) -> Callable[P, R]:

@@ -376,7 +376,7 @@ def _shares(
     """Return a dict from the name of a criterion to its terms (m, n): n samples in m models.
 
     Only criteria that are sums over the samples are included. The second value is the dimension of
-    the single subspace that K = 1 was compared as, where it is larger than ``n_components`` asks
+    the single subspace that K = 1 was compared as, if it is larger than ``n_components`` asks
     for; otherwise None.
     """
     errors = [(auto.closed_form_errors(m.clusters, matrix), m.clusters.labels) for m in models]
@@ -518,7 +518,7 @@ def _dimension_columns(
 def _dimension_table(found: "FittedModel", matrix: Array, max_components: int) -> list[Array]:
     """Return the PRESS of 1, 2, ... loadings in each cluster of a sparse model.
 
-    K arrays (max_components,), infinite where a cluster is too small for the dimension.
+    K arrays (max_components,), infinite if a cluster is too small for the dimension.
     """
     tables: list[Array] = []
     clusters, model = found.clusters, found.model

@@ -126,7 +126,7 @@ def signs_of_largest(left: Array) -> Array:
 def _left_axes(rows: Array) -> tuple[Array, Array, Array]:
     """Left singular vectors (n, n) and singular values (n,) of a wide matrix, and an empty array.
 
-    They come from the eigenvectors of the rows' inner products where these give ten digits of the
+    They come from the eigenvectors of the rows' inner products if these give ten digits of the
     smallest singular value, otherwise from a QR factorisation.
     """
     values, vectors = np.linalg.eigh(rows @ rows.T)
@@ -149,7 +149,7 @@ def fit_subspace(rows: Array, n_components: int, *, affine: bool = False) -> Sub
 
 
 def centre_of(rows: Array, affine: bool, weights: Array | None = None) -> Array:
-    """Mean of the rows (p,) if affine, without rounding where rows are equal; otherwise zeros.
+    """Mean of the rows (p,) if affine, without rounding if rows are equal; otherwise zeros.
 
     weights (n,): what each row counts, one by default.
     """
@@ -231,7 +231,7 @@ def coordinates(rows: Array, subspace: Subspace) -> Array:
 
 
 def inverse_overlap(overlap: Array) -> Array:
-    """Pseudo-inverse ``S^+`` (r, r) of ``S = V^T V``; the identity where axes are orthonormal."""
+    """Pseudo-inverse ``S^+`` (r, r) of ``S = V^T V``; the identity if axes are orthonormal."""
     values, vectors = np.linalg.eigh(overlap)
     kept = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
     return (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
@@ -250,7 +250,7 @@ def project(rows: Array, subspace: Subspace) -> Array:
 def squared_residual(rows: Array, subspace: Subspace) -> Array:
     """Squared distances ``||x_perp||^2`` of the rows from the subspace, (n,).
 
-    From the residual itself where ``||x||^2 - ||V V^+ x||^2`` would cancel.
+    From the residual itself if ``||x||^2 - ||V V^+ x||^2`` would cancel.
     """
     centred = _centred(rows, subspace)
     return _squared_residual(centred, centred @ subspace.basis, _squared(centred), subspace.basis)
@@ -291,7 +291,7 @@ def _squared_residual(rows: Array, along: Array, squared: Array, basis: Array) -
 def largest_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
     """The ``count`` largest eigenvalues, ascending, and their eigenvectors in columns.
 
-    LAPACK's method for some eigenvalues (relatively robust representations) may fail where they
+    LAPACK's method for some eigenvalues (relatively robust representations) may fail if they
     are nearly equal, or find none in single precision; then all eigenvalues are computed by another
     method.
     """

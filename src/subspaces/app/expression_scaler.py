@@ -274,7 +274,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
     def _chosen_floor(self, reading: Reading) -> float | None:
         """Return the floor to which lower values are raised, or None.
 
-        It is ``floor`` or, where that is None, the default of the kind of values.
+        It is ``floor`` or, if that is None, the default of the kind of values.
         """
         if self.floor is None:
             if not self.logged_ or self.kind_ not in ("intensities", "ratios"):
@@ -308,7 +308,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         return floor
 
     def _share_below_floor(self, table: Array | Sparse, names: Names) -> float:
-        """Return the share of the values that the floor replaces; warn where it is most of them."""
+        """Return the share of the values that the floor replaces; warn if it is most of them."""
         if self.floor_ is None:
             return 0.0
         values = scaled_to_total(as_dense(table), self.total_, names[0])
@@ -346,7 +346,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
     def _log_values(self, table: Array | Sparse, names: Names) -> tuple[Any, Array]:
         """Return the values on the log scale, (n, p), and each sample's mean of them, (n,).
 
-        The means are 0 where samples are not to be centred. A sparse table stays sparse where its
+        The means are 0 if samples are not to be centred. A sparse table stays sparse if its
         zeros stay zeros.
         """
         zeros_stay = self.floor_ is None and (self.offset_ == 1.0 or not self.logged_)
@@ -433,7 +433,7 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
 
 
 def _names(X: Data, shape: tuple[int, int]) -> Names:
-    """Return the names of the samples and genes of X, for errors; numbers where it has none."""
+    """Return the names of the samples and genes of X, for errors; numbers if it has none."""
     rows, columns = row_names(X), getattr(X, "columns", ())
     samples = range(shape[0]) if rows is None else rows.tolist()
     genes = columns if len(columns) else (f"x{j}" for j in range(shape[1]))
@@ -493,7 +493,7 @@ def _dense_part(values: Any, means: Array, genes: Indices) -> Array:
 def _most_variable(values: Any, means: Array, count: int | None) -> Indices:
     """Return the columns of largest variance of ``values - means``, ascending; of equals, first.
 
-    Columns of one value are left out where others are not: they vary by the means of samples alone.
+    Columns of one value are left out if others are not: they vary by the means of samples alone.
     """
     n, p = values.shape
     if count is None:

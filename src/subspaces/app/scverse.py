@@ -276,7 +276,7 @@ def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | 
 
 
 def _named(matrix: Array, adata: AnnData, genes: Mask | None, use_rep: str | None) -> Any:
-    """Return the matrix as a frame with the names of the cells and, where they differ, of genes."""
+    """Return the matrix as a frame with the names of the cells and, if they differ, of genes."""
     import pandas as pd
 
     columns = None
@@ -344,7 +344,7 @@ def _entry(entries: Any, name: str, where: str) -> Any:
 
 
 def _readable(matrix: Array | Sparse, name: str, model: PSC) -> Any:
-    """Return the matrix for `PSC`: unchanged where rows are read in passes, otherwise dense."""
+    """Return the matrix for `PSC`: unchanged if rows are read in passes, otherwise dense."""
     if is_dask(matrix):
         return matrix
     if not sparse.issparse(matrix):
@@ -464,7 +464,7 @@ def _number(
     matrix: Array | Sparse,
     settings: dict[str, Any],
 ) -> tuple[Any, dict[str, str]]:
-    """Return the number of clusters and, where stability chose it, the sentence on the choice."""
+    """Return the number of clusters and, if stability chose it, the sentence on the choice."""
     if n_clusters != "auto":
         return as_count(n_clusters, "n_clusters", low=1, high=matrix.shape[0]), {}
     recipe = Pipeline([("prepare", scaler), ("cluster", PSC(**settings))])

@@ -128,7 +128,7 @@ def _median(values: Array, share: float) -> float:
 
 
 def flagged(p_values: Array, level: float, most: int) -> Mask:
-    """Return which samples (n,) are outliers at a false discovery rate; at most so many.
+    """Return which samples (n,) are outliers at a false discovery rate, at most ``most``.
 
     The largest i with ``p_(i) <= level i / n`` says how many p-values, the smallest, are rejected.
     """

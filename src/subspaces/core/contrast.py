@@ -9,12 +9,12 @@ d           difference   (p,)      m_k - mean of the samples of all other cluste
 d / s       effect       (p,)      the difference in standard deviations
 ==========  ===========  ========  ============================================================
 
-Where nothing differs and noise is Gaussian, d / s over sqrt(1 / n_k + 1 / (n - n_k)) has Student's
+If nothing differs and noise is Gaussian, d / s over sqrt(1 / n_k + 1 / (n - n_k)) has Student's
 t distribution with n - K degrees of freedom. So with a probability of at least 1 - LEVEL none of p
 effects is beyond its quantile at LEVEL / 2p. That takes the clusters as given: a cut of one group
 goes beyond it along the cut.
 
-Where cells of a variable are missing, o_j of cluster j are observed. With s that of observed cells,
+If cells of a variable are missing, o_j of cluster j are observed. With s that of observed cells,
 n = sum_j o_j, and with w_j the shares of the other clusters in the samples, the square root is that
 of 1 / o_k + sum_j w_j^2 / o_j: the cells of a cluster are filled about the mean of those observed.
 """
@@ -39,7 +39,7 @@ class Contrast:
 
     difference (p,): in units of the variables; effect (p,): in standard deviations; order (m,): the
     variables that differ, the largest effect first; limits (p,): the effects up to which none of p
-    variables differs beyond chance, infinite where too few cells are observed to tell.
+    variables differs beyond chance, infinite if too few cells are observed to tell.
     """
 
     difference: Array
@@ -54,7 +54,7 @@ class Contrast:
 
     @property
     def beyond_chance(self) -> Indices:
-        """The variables of ``order`` that differ beyond chance; all where effects are nan."""
+        """The variables of ``order`` that differ beyond chance; all if effects are nan."""
         effect = self.effect[self.order]
         return self.order[np.isnan(effect) | (np.abs(effect) > self.limits[self.order])]
 
@@ -69,7 +69,7 @@ def contrast(
 
     A variable that differs and is constant within every cluster has an infinite effect, one that
     does not differ has 0. Equal effects are ordered by their differences, and so are all variables
-    where no standard deviations are known (nan).
+    if no standard deviations are known (nan).
     """
     weights = np.where(np.arange(len(sizes)) == cluster, 0.0, sizes)
     # Average differences and not means: if all clusters agree, this is 0 without rounding.
@@ -84,7 +84,7 @@ def contrast(
 
 
 def _limits(cluster: int, sizes: Array, observed: Array) -> Array:
-    """Return the effects (p,) up to which none is beyond chance; infinite where none can be."""
+    """Return the effects (p,) up to which none is beyond chance; infinite if none can be."""
     others = np.where(np.arange(len(sizes)) == cluster, 0.0, sizes)
     squares = np.square(others / max(others.sum(), 1.0))
     squares[cluster] = 1.0

@@ -29,7 +29,7 @@ union of the supports of all clusters; `sparse_influence`, on all variables, as 
 In passes over many rows a member is left out to first order: the error without it is that of `hat`,
 which differs from the exact one by a share of about 5 / n_k ("Big data: passes, chunks, zeros and
 streams", https://subspaces.readthedocs.io), and its Gaussian is that of all members.
-`Criterion.passes` names the criterion that scores rows in passes; where it is None, all rows must
+`Criterion.passes` names the criterion that scores rows in passes; if it is None, all rows must
 be in view.
 """
 

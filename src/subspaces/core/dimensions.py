@@ -48,7 +48,7 @@ def per_cluster(
 
 
 def _most_clusters(n_components: Any, n_samples: int) -> int:
-    """Return how many clusters of a dimension so many samples allow, at least 1."""
+    """Return how many clusters of a dimension a number of samples allows, at least 1."""
     dimension = int(n_components) if isinstance(n_components, Integral) else 0
     return max(n_samples // partition.smallest_size(max(dimension, 0)), 1)
 
@@ -56,7 +56,7 @@ def _most_clusters(n_components: Any, n_samples: int) -> int:
 def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True) -> tuple[int, ...]:
     """Return the dimension of each cluster, checked against the number of samples and variables.
 
-    points: whether the method takes dimension 0 where its subspaces are affine.
+    points: whether the method takes dimension 0 if its subspaces are affine.
     """
     n, p = X.shape
     through_origin = low and points and getattr(asked, "affine", None) is False

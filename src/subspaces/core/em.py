@@ -8,7 +8,7 @@ extrapolated by Aitken's formula for a geometric sequence
 
     rise * ratio / (1 - ratio),    ratio = rise / (that of the five steps before)
 
-[Boehning et al. 1994]. Five steps are taken together because single rises vary where steps differ
+[Boehning et al. 1994]. Five steps are taken together because single rises vary if steps differ
 in length.
 """
 

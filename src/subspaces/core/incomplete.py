@@ -2,7 +2,7 @@
 
 A row of cluster k is ``x = mu + W z + noise``, z standard normal, the noise of variance sigma^2 in
 every cell. Cells that are missing are integrated out; nothing is imputed before the fit. M is 1
-where a cell was observed, Y = M (X - mu) with zeros in the holes. All rows at once, whatever their
+if a cell was observed, Y = M (X - mu) with zeros in the holes. All rows at once, whatever their
 patterns, since the R x R systems of all rows come from one product:
 
     A_i = sum_j M_ij w_j w_j',   S_i = A_i + sigma^2 I,   z_i = S_i^-1 W' Y_i,
@@ -23,7 +23,7 @@ its loadings could be anything that fits these (`known_columns`).
 symbol      name           shape         meaning
 ==========  =============  ============  ==================================================
 X           values         (n, p)        observed cells, zeros in the holes
-M           observed       (n, p)        1 where a cell was observed, else 0
+M           observed       (n, p)        1 if a cell was observed, else 0
 W           loadings       (p, R)        axes, scaled by the spread along them
 z           scores         (n, R)        expected place of each row along the axes
 S^-1        precision      (n, R, R)     the scores' covariance over sigma^2

@@ -56,7 +56,7 @@ def paper_errors(
 ) -> Array:
     """Squared leave-one-out errors in the paper's closed form, (n,) [MM2014, eq. pca_press].
 
-    ``||e_-i||^2 = a^2 ||x_perp||^2 + sum_r (a - w_r)^2 d_r^2``. Infinite where a leverage is one.
+    ``||e_-i||^2 = a^2 ||x_perp||^2 + sum_r (a - w_r)^2 d_r^2``. Infinite if a leverage is one.
     """
     w, a, alone = _weights(pull(scores, spectrum, member))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -84,7 +84,7 @@ def hat_errors(
 ) -> Array:
     """Squared leave-one-out errors of members to first order, (n,), all R axes down-dated jointly.
 
-    ``||x_perp||^2 / (1 - sum_r h_r)^2``. Infinite where the leverages sum to one. A mean that is
+    ``||x_perp||^2 / (1 - sum_r h_r)^2``. Infinite if the leverages sum to one. A mean that is
     refitted without the row has a leverage of its own, ``1/n`` for every row.
     """
     claimed = 1.0 / len(scores) if affine else 0.0
@@ -139,7 +139,7 @@ def squared_influence_of(
 
 
 def infinite_where(condition: Any, values: Any) -> Any:
-    """Return the values, replaced by infinity where ``condition`` is true."""
+    """Return the values, replaced by infinity if ``condition`` is true."""
     xp = namespace(values)
     return xp.where(condition, xp.full_like(values, np.inf), values)
 
@@ -184,7 +184,7 @@ def gradient(rows: Array, subspace: Subspace) -> Array:
 
     ``pi + sum_r 2 w_r^2 (d_r / s_r) <e_-i, x - d_r v_r> v_r``: the paper's appendix drops the
     second term ("The paper's mistakes and our reading", https://subspaces.readthedocs.io). Infinite
-    where a leverage is one: there is no gradient there.
+    if a leverage is one: there is no gradient there.
     """
     centred = rows - subspace.centre
     d = centred @ subspace.basis

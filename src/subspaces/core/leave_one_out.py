@@ -1,4 +1,4 @@
-"""Exact leave-one-out errors of one PCA, even where rows differ by many powers of ten.
+"""Exact leave-one-out errors of one PCA, even if rows differ by many powers of ten.
 
 The secular equation (`secular.py`) gives all of them from one decomposition. Two things can cost
 it digits, and this module removes both:

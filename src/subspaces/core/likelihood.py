@@ -137,8 +137,8 @@ def student_costs(views: Views, data: Data) -> Array:
     A row in no cluster has 0.
 
     ``.5 D log c + .5 (D + nu) log(1 + Q/(nu c))`` in place of ``.5 Q``, nu = 3. The variances are
-    moments; c, one number for all rows, turns them into the scale of a t: 1/3 where the rows are
-    drawn from a t, near 1 where they are Gaussian. c has the greatest likelihood, found by EM.
+    moments; c, one number for all rows, turns them into the scale of a t: 1/3 if the rows are
+    drawn from a t, near 1 if they are Gaussian. c has the greatest likelihood, found by EM.
     """
     n = len(views[0].squared_residual)
     (costs, log_scale, distance), data = np.zeros((3, n)), of_members(views, data)

@@ -5,7 +5,7 @@ https://subspaces.readthedocs.io). So the loop stops when no label moves, when a
 when few labels have moved for some sweeps and little was gained (`Restless`), or at the cap. It
 returns the best partition that it met, with the reason why it stopped. The reason is "converged"
 only if no label of that partition moves, and "overshot" if the loop met it on the way to a worse
-one where no label moves. The best partition of a run has the lowest `Assignment.iteration_cost`: as
+one if no label moves. The best partition of a run has the lowest `Assignment.iteration_cost`: as
 a rule the objective. It is constant with sparse loadings, whose objectives cannot be compared
 between sweeps, and the last partition is kept.
 
@@ -38,9 +38,9 @@ MAX_REPAIRS = 5
 class Fitted:
     """Labels and the subspaces fitted to them.
 
-    labels (n,): one array, or one per block where rows come in blocks; is_exact_pca: whether the
+    labels (n,): one array, or one per block if rows come in blocks; is_exact_pca: whether the
     subspaces are the PCA of the clusters, False if an iteration has only come near it; subspaces:
-    None where `assign` finds them from the labels.
+    None if `assign` finds them from the labels.
     """
 
     labels: Any
@@ -123,7 +123,7 @@ class Clustering:
 
     labels (n,); objective: of this partition; path: the objective at every sweep; stop_reason:
     "converged" (no label of this partition moves), "overshot" (the loop met this partition on its
-    way to a worse one, where no label moves), "cycle" (a partition returned), "restless" (few
+    way to a worse one, if no label moves), "cycle" (a partition returned), "restless" (few
     labels moved for some sweeps, and little was gained), "max_iter", "infeasible" (a cluster could
     not be kept alive), "local minimum" (after a descent), "refined"
     (a mixture moved labels at the end) or "not swept"; repairs: how often a cluster was refilled
@@ -259,7 +259,7 @@ def repair(
 def descend(problem: Problem, start: Clustering, *, max_iter: int) -> Clustering:
     """Return a partition whose objective no change of a single row's cluster lowers.
 
-    From ``start``, one row at a time changes its cluster where that lowers the objective, until no
+    From ``start``, one row at a time changes its cluster if that lowers the objective, until no
     change does, or for at most ``max_iter`` rounds through all rows. Rows in no cluster stay so.
     """
     labels, objective = start.labels.copy(), start.objective

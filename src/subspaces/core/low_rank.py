@@ -69,7 +69,7 @@ def in_few_coordinates(
 def n_directions(rows: Array, affine: bool, counted: int) -> int:
     """Return how many directions rows (n, p), from their mean if affine, span up to rounding.
 
-    counted: the rank of their inner products, where a direction of a singular value below the root
+    counted: the rank of their inner products, if a direction of a singular value below the root
     of rounding is lost. It is right if there are no more directions.
     """
     most = min(len(rows) - affine, rows.shape[1])

@@ -244,7 +244,7 @@ def refill_size(dimensions: Sequence[int], cluster: int, n_rows: int) -> int:
 
 
 def angular_closeness(products: Array, squared_norms: Array, index: int) -> Array:
-    """``|cos|`` of the angle between row ``index`` and every row, (n,); 0 where a row is zero.
+    """``|cos|`` of the angle between row ``index`` and every row, (n,); 0 if a row is zero.
 
     products (n,): the inner products of all rows with row ``index``.
     """

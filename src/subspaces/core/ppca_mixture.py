@@ -3,7 +3,7 @@
 Component k has mean mu_k and covariance ``V_k (L_k - sigma_k^2) V_k^T + sigma_k^2 I``: variances
 L_k along R_k axes and sigma_k^2 elsewhere, of its own or shared by all. The M step is exact: V_k
 and L_k are the leading eigenvectors and eigenvalues of the component's weighted covariance; sigma^2
-is the mean of the eigenvalues left out, weighted by the components' weights where shared. No
+is the mean of the eigenvalues left out, weighted by the components' weights if shared. No
 variance is below 1e-10 of the data's: without a floor, rows that fill a subspace exactly have no
 finite likelihood.
 

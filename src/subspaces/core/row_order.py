@@ -10,7 +10,7 @@ pairs of neighbours are equal, share a row (2 (n - 2) times) or share none ((n -
     E S = T/n,    E S^2 = A/n + 2 (B - A)/(n (n - 1)) + (T^2 - 4 B + 2 A)/(n (n - 1)).
 
 ``memory``: how much farther the next but one is than the neighbour, ``g_2/g_1 - 1`` with
-``g_k = mean_i |x_{i+k} - x_i|^2``. It is rho where each row is rho times the one before plus noise,
+``g_k = mean_i |x_{i+k} - x_i|^2``. It is rho if each row is rho times the one before plus noise,
 and 1 in a random walk. In a table that is sorted by classes, or by a column, neighbours are alike
 and z is large, but the next but one is as near: it is about 0.
 """

@@ -146,7 +146,7 @@ class Rows(ABC):
 
     @property
     def known_products(self) -> Array | None:
-        """Inner products of all rows, (n, n), where they are at hand; None where they are not."""
+        """Inner products of all rows, (n, n), if they are at hand; None if they are not."""
         return None
 
     @property
@@ -228,7 +228,7 @@ class DenseRows(Rows):
 
     @cached_property
     def products(self) -> Array | None:
-        """Inner products of all rows, (n, n); None where the rows are many."""
+        """Inner products of all rows, (n, n); None if the rows are many."""
         return self.matrix @ self.matrix.T if len(self.matrix) <= MOST_MULTIPLIED else None
 
     @cached_property
@@ -309,7 +309,7 @@ class DenseRows(Rows):
 class GramRows(Rows):
     """Rows known by their inner products (n, n) alone.
 
-    eigenvalues, known_rank: of the inner products, by weight, where they are known already.
+    eigenvalues, known_rank: of the inner products, by weight, if they are known already.
     """
 
     gram: Array

@@ -197,7 +197,7 @@ def first_partition(samples: Searchable, start: Start, random: np.random.Generat
 def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
     """Return, for each run, the index of the earliest run with the same first partition.
 
-    Where clusters are interchangeable, partitions that differ in cluster numbers only are equal.
+    If clusters are interchangeable, partitions that differ in cluster numbers only are equal.
     """
     known: dict[bytes, int] = {}
     firsts = np.array([run.first for run in runs])

@@ -53,7 +53,7 @@ def sparse_loadings(
 ) -> Array:
     """Unit loadings (p, R) of rows (n, p), with at most ``n_variables`` non-zero values each.
 
-    A column is zero where nothing is left to explain. penalty: "l1" or "nonnegative"; start (p, R):
+    A column is zero if nothing is left to explain. penalty: "l1" or "nonnegative"; start (p, R):
     loadings that the iteration starts from.
     """
     if n_variables >= rows.shape[1] and penalty == "l1":
@@ -112,7 +112,7 @@ def _soft_nonnegative(values: Array, n_variables: int) -> Array:
 def _shrink(magnitudes: Array, n_variables: int) -> Array:
     """Return the magnitudes less the (m + 1)-th largest, at least 0, so that the m largest stay.
 
-    Where the m-th and the (m + 1)-th tie, the first columns of the tie stay and the next smaller
+    If the m-th and the (m + 1)-th tie, the first columns of the tie stay and the next smaller
     magnitude is subtracted.
     """
     place = len(magnitudes) - n_variables

@@ -69,7 +69,7 @@ class SparseView(ClusterView):
 
 
 def loadings_of(views: Sequence[ClusterView]) -> tuple[Array, ...] | None:
-    """Return the sparse basis (p, R) of every cluster; None where clusters have principal axes."""
+    """Return the sparse basis (p, R) of every cluster; None if clusters have principal axes."""
     return tuple(view.basis for view in views if isinstance(view, SparseView)) or None
 
 

@@ -2,11 +2,11 @@
 
 1. First partitions. With a portfolio of starts for clusters of one dimension, each start has a
    `promise`: the -log t-likelihood of its first partition, leave-one-out, plus what the starts that
-   judge charge it. Only those within REACH of the best are swept. Where clusters overlap, sweeps
+   judge charge it. Only those within REACH of the best are swept. If clusters overlap, sweeps
    from a poor start can end with a higher likelihood than sweeps from a good one
    (`benchmarks/ablation.py` shows what that gains).
 2. Finished runs. The one of lowest `selection_cost` wins, of equals that of lowest objective. By
-   default the cost is the -log t-likelihood of the partition, plus the judges' charge. It is the
+   default the cost is the -log t-likelihood of the partition, plus the judges' cost. It is the
    objective with a criterion other than the default (`Settings.compares_by_likelihood`), and for
    clusters that are their means alone. Other rules hold if neither tells: see `selection_cost`.
 3. An early end. Once AGREEING runs, of two kinds of starts, have ended in the best partition, no
@@ -63,7 +63,7 @@ class JudgingStart(ABC):
 class Run:
     """One start, its first partition, and the clustering that sweeps from it ended in.
 
-    promise: the -log t-likelihood of the first partition, plus the judges' charge; 0 if first
+    promise: the -log t-likelihood of the first partition, plus the judges' cost; 0 if first
     partitions are not compared. selection_cost: what the clusterings are compared by, the lowest
     wins. A start that was not swept keeps its first partition, and its cost is infinite.
     """
@@ -91,7 +91,7 @@ def selection_cost(
 ) -> float:
     """Return the number that finished runs are compared by; lower is better.
 
-    views(): the PCA of each cluster, formed only if asked for. Where a dimension is the rank of the
+    views(): the PCA of each cluster, formed only if asked for. If a dimension is the rank of the
     rows, no cost tells clusters apart, and the classification likelihood of a mixture of
     probabilistic PCA decides. (With sparse loadings it is the energy along refitted loadings, with
     its sign changed: `RowsInView`.)
@@ -111,7 +111,7 @@ def charge_of(starts: Sequence[tuple[str, Start]]) -> Charge | None:
 def within_reach(runs: Sequence[Run], slack: float) -> list[Run]:
     """Return the runs; one with a promise more than ``slack`` above the best counts as not swept.
 
-    It was swept where the best start came later.
+    It was swept if the best start came later.
     """
     near = min(run.promise for run in runs) + slack
     return [

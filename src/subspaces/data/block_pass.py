@@ -2,7 +2,7 @@
 
 Written against the array API, so that the block may be of numpy, torch or CuPy; only small sums
 leave its device. A scipy sparse block is multiplied without writing out its zeros. Dense numpy rows
-take the compiled loops where they are built, rows on a GPU with Triton take Triton kernels
+take the compiled loops if they are built, rows on a GPU with Triton take Triton kernels
 (`pass_kernels.py`).
 
 A visit is a function of the rows of a block, their labels or None, the number of the block's first
@@ -224,7 +224,7 @@ def residual_energy(rows: Block, labels: AnyArray, start: int, plan: Pass) -> tu
 class Assigned:
     """What is summed over the blocks while rows are assigned; the `Assigned` of two blocks add.
 
-    first (K,): the least row number in every cluster, infinite where it has no row; objective: the
+    first (K,): the least row number in every cluster, infinite if it has no row; objective: the
     sum of the least costs.
     """
 
@@ -273,7 +273,7 @@ def scores_on(rows: Block, plan: Pass) -> AnyArray:
 
 
 def squared_distances(rows: Block, plan: Pass) -> AnyArray:
-    """Return ``||x - c_k||^2``, (b, K); (b, 1) where all centres are the origin."""
+    """Return ``||x - c_k||^2``, (b, K); (b, 1) if all centres are the origin."""
     squared = squared_lengths(rows)[:, None]
     if plan.subspaces.linear:
         return squared

@@ -118,7 +118,7 @@ class ArrayBlocks(Blocks):
 
     @property
     def usual_rows(self) -> int:
-        """Number of rows in a block where ``block_rows`` is None."""
+        """Number of rows in a block if ``block_rows`` is None."""
         p = self.shape[1]
         return min(max(BLOCK_NUMBERS // p, BLOCK_ROWS), max(MOST_NUMBERS // p, 256))
 
@@ -236,7 +236,7 @@ def in_single(blocks: Blocks) -> bool:
 
 
 def as_held(origin: Array, blocks: Blocks) -> Array:
-    """Return the origin (p,), rounded to single precision where the rows of the blocks have it."""
+    """Return the origin (p,), rounded to single precision if the rows of the blocks have it."""
     return origin.astype(np.float32).astype(np.float64) if in_single(blocks) else origin
 
 

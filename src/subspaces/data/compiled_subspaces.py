@@ -1,6 +1,6 @@
 """Subspaces of rows in view by compiled code, which updates its last fit when a few labels change.
 
-`kernels/gram.pyx` where leading principal axes are enough and inner products are known,
+`kernels/gram.pyx` if leading principal axes are enough and inner products are known,
 `kernels/sparse_loadings.pyx` for sparse loadings.
 """
 

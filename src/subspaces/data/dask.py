@@ -184,7 +184,7 @@ def summed(sums: list[Any]) -> Any:
 
 
 def add_up(sums: list[Any]) -> Any:
-    """Return the sum of a list, in order; None where the visits sum nothing. Runs on a worker."""
+    """Return the sum of a list, in order; None if the visits sum nothing. Runs on a worker."""
     return None if sums[0] is None else reduce(add, sums)
 
 

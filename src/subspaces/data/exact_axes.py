@@ -26,7 +26,7 @@ DEPENDENT = 1e-13
 def leading_axes(
     product: Callable[[AnyArray], AnyArray], guess: AnyArray, in_use: Mask
 ) -> tuple[AnyArray, Array]:
-    """Return axes (K, p, R) and eigenvalues (K, R), the largest first; exact where ``in_use``.
+    """Return axes (K, p, R) and eigenvalues (K, R), the largest first; exact if ``in_use``.
 
     product: returns ``S_k W_k`` for any W (K, p, R) of orthonormal columns, R at most p / 3; guess
     (K, p, R): first axes; in_use (K, R): which axes must converge. Axes and images stay on the
@@ -62,7 +62,7 @@ def _orthonormal(
 ) -> AnyArray:
     """Return orthonormal columns (K, p, m) of the span of vectors (K, p, m) beyond the known ones.
 
-    Where the span has fewer than m dimensions, the columns left over are zero. longest (K, 1): the
+    If the span has fewer than m dimensions, the columns left over are zero. longest (K, 1): the
     squared length of the longest vector before the known directions are subtracted; what is left of
     a vector in their span then counts as rounding. Everything is done twice, since one round leaves
     the rounding errors of directions that are nearly in the span.

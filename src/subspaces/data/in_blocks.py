@@ -303,7 +303,7 @@ class RowsInBlocks(Samples):
     def key(self, here: Fitted) -> Hashable:
         """Return sizes and energies to 10 digits, by which a partition is recognised.
 
-        Different partitions agree in all of them by chance only. Where a pass brings subspaces only
+        Different partitions agree in all of them by chance only. If a pass brings subspaces only
         nearer to the exact ones, energies settle slowly, and a partition that comes back is
         recognised late.
         """
@@ -378,7 +378,7 @@ def subspaces_of_sample(problem: BlockProblem, labels: Labels) -> Subspaces:
 
 
 def first_rows(problem: BlockProblem, labels: Any) -> Array:
-    """Return the least row number in every cluster, (K,); infinite where a cluster is empty."""
+    """Return the least row number in every cluster, (K,); infinite if a cluster is empty."""
     k, weights = len(problem.dimensions), problem.weights
     visit = partial(block_pass.first_rows, n_clusters=k, weights=weights)
     blocks = at_once(problem.blocks)

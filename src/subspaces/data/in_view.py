@@ -1,6 +1,6 @@
 """Rows that are all in memory at once: each cluster is a PCA with the scores of every row on it.
 
-Where compiled code can take a problem, it updates the subspaces from sweep to sweep
+If compiled code can take a problem, it updates the subspaces from sweep to sweep
 (`compiled_subspaces.py`). Otherwise the PCA of a cluster that was met before, in this run or
 another, is looked up; sparse loadings start from those of the last sweep.
 """
@@ -80,7 +80,7 @@ class RowsInView(Searchable):
         return self.problem.rows.closeness(row)
 
     def promise(self, labels: Labels) -> float:
-        """Return the t-likelihood of a first partition; infinite where a cluster is degenerate."""
+        """Return the t-likelihood of a first partition; infinite if a cluster is degenerate."""
         return self._once(labels, lambda own: which_run.promise(self.problem, self.views(own)))
 
     def selection_cost(self, clustering: Clustering, compared_by: ComparedBy) -> float:
@@ -103,7 +103,7 @@ class RowsInView(Searchable):
     def _once(self, labels: Labels, value: Callable[[Labels], float]) -> float:
         """Return ``value(labels)``, stored by partition so that it is computed once.
 
-        Where clusters are interchangeable, partitions that differ only in cluster numbers share it.
+        If clusters are interchangeable, partitions that differ only in cluster numbers share it.
         """
         labels = partition.canonical(labels) if self.problem.interchangeable else labels
         key = labels.tobytes()

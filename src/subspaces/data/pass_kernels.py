@@ -35,7 +35,7 @@ Tables = tuple[Any, Array, Array | None]
 class ScoredRows(NamedTuple):
     """Rows that were assigned: their labels (n,), squared lengths (n,) and own scores (n, R).
 
-    The scores are those on the axes of the new cluster; None where scatter matrices are summed.
+    The scores are those on the axes of the new cluster; None if scatter matrices are summed.
     """
 
     labels: Codes
@@ -86,7 +86,7 @@ def cluster_sums(
 ) -> FourSums:
     """Return sizes, energy, totals and products, as `block_pass.cluster_sums` does.
 
-    known: what `assigned` found; where `labels` are its labels, lengths and scores are taken from
+    known: what `assigned` found; if `labels` are its labels, lengths and scores are taken from
     it.
     """
     found: tuple[Array | None, Array | None] = (None, None)
@@ -155,9 +155,9 @@ def _make_tables(plan: Pass, dtype: DTypeLike) -> Tables:
 
 
 def as_torch(array: AnyArray) -> AnyArray:
-    """Return a CuPy array as a torch tensor of the same memory, where Triton has kernels for it.
+    """Return a CuPy array as a torch tensor of the same memory, if Triton has kernels for it.
 
-    Other arrays are returned unchanged, and CuPy arrays where torch and Triton are not installed.
+    Other arrays are returned unchanged, and CuPy arrays if torch and Triton are not installed.
     """
     if not type(array).__module__.startswith("cupy") or _module("_triton") is None:
         return array

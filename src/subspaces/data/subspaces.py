@@ -143,7 +143,7 @@ def from_scatter(
 ) -> Subspaces:
     """Return the exact subspaces of sums: each cluster's R leading principal axes.
 
-    R is the number of axes of ``before``, of which nothing else is used.
+    R is the number of axes of ``before``, the only use of it.
     """
     centres, scatter = centred_scatter(sums, affine)
     found = [largest_eigenpairs(matrix, before.axes.shape[2]) for matrix in scatter]
@@ -188,7 +188,7 @@ def from_axes(
 def left_singular(images: AnyArray) -> tuple[AnyArray, Array]:
     """Return left singular vectors (K, p, R) and values (K, R) of images (K, p, R).
 
-    They come from Gram matrices (R, R), and from a full decomposition where these lose digits.
+    They come from Gram matrices (R, R), and from a full decomposition if these lose digits.
     """
     squares, vectors = np.linalg.eigh(to_host(transposed(images) @ images))
     squares, vectors = squares[:, ::-1], vectors[:, :, ::-1]

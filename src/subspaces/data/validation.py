@@ -205,7 +205,7 @@ def _is_time(kind: object) -> bool:
 
 
 def is_anndata(X: Data) -> bool:
-    """Whether X is an AnnData, which is told without importing its library."""
+    """Whether X is an AnnData, found without importing its library."""
     return any(
         kind.__name__ == "AnnData" and kind.__module__.partition(".")[0] == "anndata"
         for kind in type(X).__mro__

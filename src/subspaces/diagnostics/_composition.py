@@ -4,7 +4,7 @@ Scaled to one total, a sample in which some genes go up has all others go down a
 some tens of samples a little is significant. Tests therefore scale a sample by genes that nearly
 all samples express: its size is the median of its ratios to their geometric means over samples
 (Anders & Huber 2010), which the minority of genes that differ hardly moves. Single cells have too
-few such genes. They stay at one total, and a shift that most genes of a cluster share is told.
+few such genes. They stay at one total, and a shift that most genes of a cluster share is reported.
 """
 
 import numpy as np

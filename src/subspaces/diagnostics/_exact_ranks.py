@@ -1,4 +1,4 @@
-"""The exact distribution of a sum of ranks, where the lowest value may be shared by many samples.
+"""The exact distribution of a sum of ranks, if the lowest value may be shared by many samples.
 
 Of n samples e exceed the lowest value, which the z = n - e others share; the e differ. A cluster of
 m samples drawn at random has J of the e, hypergeometrically distributed, and given J = j these are

@@ -12,7 +12,7 @@ d_k / s_k   effect       (K, p)    Cohen's d
 A variable that is high in two clusters is in the spread s_k of each: it marks neither as well as a
 variable that is high in one alone. (`core.contrast`, which describes a model, measures spread
 within all clusters.) A variable is compared among the samples that have it: n, and the members, are
-its own. The tests are those of `_rank_test` and, where the clusters' own part in the
+its own. The tests are those of `_rank_test` and, if the clusters' own part in the
 p-values is to be taken out, of `_split_half`.
 """
 
@@ -335,7 +335,7 @@ def _effects(values: Array, clusters: Partition) -> tuple[Array, Array]:
 
     A cluster that is empty, or all there is, has nan.
 
-    The squares outside are summed over clusters about their means, and of these about o_k: where
+    The squares outside are summed over clusters about their means, and of these about o_k: if
     nothing varies the sum is 0 without rounding.
     """
     sizes, n, n_clusters = clusters.sizes, clusters.sizes.sum(), clusters.n_clusters
@@ -520,7 +520,7 @@ def _warn_of_small(clusters: NDArray[Any], codes: Codes, asked: Sequence[int]) -
 
 
 def _warn_of_few_directions(model: SubspaceClusterer) -> None:
-    """Warn where the rows of fit span few directions, so that ``within_std_`` is not known."""
+    """Warn if the rows of fit span few directions, so that ``within_std_`` is not known."""
     if np.isnan(to_host(getattr(model, "within_std_", 0.0))).all():
         doubt(
             TrustWarning,
@@ -532,7 +532,7 @@ def _warn_of_few_directions(model: SubspaceClusterer) -> None:
 
 
 def _warn_of_scaling(counts: Array, tested: Measured, labels: Labels) -> None:
-    """Warn where clusters differ in their totals, to which rare genes owe a bias, or in most genes.
+    """Warn if clusters differ in their totals, to which rare genes owe a bias, or in most genes.
 
     counts (n, p): before they were scaled.
     """

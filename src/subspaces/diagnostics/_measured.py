@@ -4,7 +4,7 @@ Cells that were not observed are nan, and stay so: what fills them would be test
 measured, and was made from the clusters.
 
 A model is tested on the data of its fit, and on no other: `data_of_fit` compares the means of the
-clusters. Where values were prepared, they are tested on the scale of the preparation, all variables
+clusters. If values were prepared, they are tested on the scale of the preparation, all variables
 that it needs and not only those that it keeps.
 """
 
@@ -48,7 +48,7 @@ USE_GAPS = "Leave the missing values empty, because filled values can look like 
 class Measured:
     """A table to be tested.
 
-    values (n, p): what is tested, nan where not observed; clustered (n, p): the same as it is
+    values (n, p): what is tested, nan if not observed; clustered (n, p): the same as it is
     clustered, with samples of counts centred; names of the p variables; expressed (n, p): who
     expresses what, or None; sized: whether counts were brought to one size by common genes.
     """
@@ -78,7 +78,7 @@ class Measured:
 def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None) -> Measured:
     """Return a table as it is tested, checked, with names that are all different.
 
-    Counts in an AnnData, which are to be logged first, are told.
+    Counts in an AnnData, which are to be logged first, get a warning.
     """
     if hasattr(X, "fit") and hasattr(X, "get_params"):
         raise ParameterTypeError(
@@ -120,7 +120,7 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
 def data_of_fit(
     model: SubspaceClusterer, labels: Labels, X: Data, preparation: Preparation | None
 ) -> tuple[Array, Measured]:
-    """Return X as a matrix and as it is tested; ValueError where it is not the data of fit."""
+    """Return X as a matrix and as it is tested; ValueError if it is not the data of fit."""
     if preparation is None:
         needed = model.n_features_in_
         names = getattr(model, "feature_names_in_", None)
@@ -145,7 +145,7 @@ def data_of_fit(
 
 
 def _needed_part(X: Data, preparation: Preparation) -> Array:
-    """Return the columns of X that a preparation needs, found by name where X has names."""
+    """Return the columns of X that a preparation needs, found by name if X has names."""
     if is_named(X):
         check_present(list(X.columns), preparation.needed)
         X = X[preparation.needed]
@@ -159,7 +159,7 @@ def _check_means(
     names: list[str],
     preparation: Preparation | None,
 ) -> None:
-    """Raise ValueError where the clusters of raw (n, p), prepared, have other means than in fit.
+    """Raise ValueError if the clusters of raw (n, p), prepared, have other means than in fit.
 
     A model that was fitted to a table with gaps is asked how many these were instead, and one that
     knows no means is not asked.
@@ -198,7 +198,7 @@ def _on_scale_of(preparation: Preparation, raw: Array) -> Measured:
 
     Samples that were scaled to one total are not centred for tests: zeros would differ by the mean
     of their sample, so that a gene that nobody expresses would differ between clusters. They are
-    tested `at_one_size` instead where that is possible. Nor does a variable differ that was one
+    tested `at_one_size` instead if that is possible. Nor does a variable differ that was one
     value before samples were centred.
     """
     needed = preparation.needed
@@ -228,7 +228,7 @@ def _on_scale_of(preparation: Preparation, raw: Array) -> Measured:
 def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> Array:
     """Return the values of a half of the variables as the preparation hands them to a clusterer.
 
-    The variables that are not kept are left out, and those that were centred are. Where axes are
+    The variables that are not kept are left out, and those that were centred are. If axes are
     kept, the samples are given by their coordinates along as many leading axes of the half.
     """
     kept = set(preparation.variable_names)

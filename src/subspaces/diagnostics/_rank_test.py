@@ -6,7 +6,7 @@ One ranking of each variable serves all clusters. Tied values share their mean r
 symbol      shape     meaning
 ==========  ========  ==================================================================
 r           (n, p)    rank of each sample within each variable, from 1 up, less (n + 1) / 2
-W_k         (K, p)    sum of r in cluster k, or of all others where these are fewer
+W_k         (K, p)    sum of r in cluster k, or of all others if these are fewer
 U_k / n_k m_k  (K, p)  "auc": probability that a member exceeds another sample; m_k = n - n_k
 var W_k     (K, p)    n_k m_k / (n (n - 1)) * sum_i r_i^2
 ==========  ========  ==================================================================
@@ -15,7 +15,7 @@ The variance is that of a sum of n_k ranks drawn without replacement. With T the
 groups of t ties, sum_i r_i^2 = (n^3 - n - T) / 12, so that it is the usual one corrected for ties
 (Lehmann 1975, eq. 1.36).
 
-The normal approximation fails in small clusters, and by many orders of magnitude where few samples
+The normal approximation fails in small clusters, and by many orders of magnitude if few samples
 exceed a value that most share, as genes do that few cells express. There p-values are those of
 `_exact_ranks`.
 
@@ -44,7 +44,7 @@ FEW_EXPECTED = 16
 def rank_test(values: Array, codes: Codes, n_clusters: int) -> tuple[Array, Array]:
     """Return the probability that a member exceeds another sample, and its two-sided p-value.
 
-    values (n, p), nan where not observed; codes (n,): the cluster of each sample, 0 to K - 1. Both
+    values (n, p), nan if not observed; codes (n,): the cluster of each sample, 0 to K - 1. Both
     results are (K, p). A variable without two different values has .5 and 1; clusters of fewer than
     ``FEWEST`` samples that have the variable, or with fewer outside, have p-values of nan. Samples
     with the code -1 are in no cluster, and not tested.

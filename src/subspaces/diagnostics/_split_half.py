@@ -1,11 +1,11 @@
 """P-values of markers that stay valid although the clusters were found in the same samples.
 
-Two steps, each of which mends what the other cannot ("Markers that are more than the cut",
+Two steps, each fixing what the other cannot ("Markers that are more than the cut",
 https://subspaces.readthedocs.io):
 
 1. Variables are halved at random. A variable is tested between the clusters that its own half had
    no part in finding, so that its noise is not in the labels.
-2. Where variables are correlated, the other half still carries their common noise, and a cut of one
+2. If variables are correlated, the other half still carries their common noise, and a cut of one
    group through that noise looks like markers. So neither a p-value nor a false discovery rate may
    be below the p-value of a test of one group (`psc/one_group.py`).
 """

@@ -305,7 +305,7 @@ def absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     """Return which variables (p,) have no value in one half: that half knows nothing of them.
 
     Marginal over a variable that nobody observed, a density is the one without it, so that both
-    halves do without. Raise ValueError where that leaves a sample without any value.
+    halves do without. Raise ValueError if that leaves a sample without any value.
     """
     holes = np.isnan(matrix)
     if not holes.any():
@@ -331,7 +331,7 @@ def _doubt_about(parts: Sequence[tuple[Clusters, Array]]) -> str:
 
 
 def is_mostly_whole(matrix: Array) -> bool:
-    """Whether so many variables have no gaps that a choice can be made by those alone."""
+    """Whether enough variables are complete for a choice by those alone."""
     return float(np.mean(~np.isnan(matrix).any(axis=0))) >= MOSTLY_WHOLE
 
 

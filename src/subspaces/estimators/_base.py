@@ -535,7 +535,7 @@ class SubspaceClusterer(
         return self.fit_.mixture
 
     def _settings(self, **further: Any) -> Settings:
-        """Return the parameters as the `Settings` of a fit, and who is told how far it has come."""
+        """Return the parameters as the `Settings` of a fit, and what reports its progress."""
         parameters = {name: vars(self)[name] for name in SETTINGS if name in vars(self)}
         heard = self._verbosity or progress.are_set(self) or progress.has_listeners()
         tell = self._tell if heard else silence
@@ -665,7 +665,7 @@ class SubspaceClusterer(
     def _numbers_held(self, n: int, p: int) -> int:
         """Return how many numbers a fit holds at once, at least: X and a copy of it, 2 n p.
 
-        Where rows are fitted from their inner products, n < p K, n^2 more.
+        If rows are fitted from their inner products, n < p K, n^2 more.
         """
         n_clusters = int(self.n_clusters) if isinstance(self.n_clusters, Integral) else 1
         dense = getattr(self, "n_variables", None) is None
@@ -758,7 +758,7 @@ class SubspaceClusterer(
 
     @property
     def _variable_names(self) -> NDArray[Any] | None:
-        """Names of the clustered variables, (p,); None where X had no names.
+        """Names of the clustered variables, (p,); None if X had no names.
 
         A recipe hands on the names of a frame, whose prepared values come as an array.
         """
@@ -773,7 +773,7 @@ class SubspaceClusterer(
         return int(self.n_features_in_) if names is None else len(names)
 
     def _check_scale(self, largest: float) -> None:
-        """Raise ValueError for new rows so much larger than those of fit that scores overflow.
+        """Raise ValueError if new rows are so large that scores overflow.
 
         largest: the largest absolute value of the new rows.
         """
@@ -789,7 +789,7 @@ class SubspaceClusterer(
     ) -> Record:
         """Return the `Record` of a fit to X; raised: the warnings of the fit.
 
-        Where X is large or in blocks, the record has no entries per sample.
+        If X is large or in blocks, the record has no entries per sample.
         """
         warned = tuple({str(warning): message_of(warning) for warning in raised}.values())
         subspaces: list[Subspace] = getattr(self, "subspaces_", [])

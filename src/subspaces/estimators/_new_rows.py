@@ -116,7 +116,7 @@ class NewBlocks:
     """New rows in blocks; its methods return a fitted model's answers for them.
 
     The methods are those of `NewRows`, which holds rows in memory. device: where the answers are
-    sent, as there; None where they stay beside the blocks.
+    sent, as there; None if they stay beside the blocks.
     """
 
     blocks: Blocks

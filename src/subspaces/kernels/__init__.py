@@ -1,6 +1,6 @@
 """Compiled versions of the core's slowest loops; `compiled` chooses between them and numpy.
 
-Where they were not built the numpy code ("plain") runs, with the same results.
+If they were not built the numpy code ("plain") runs, with the same results.
 ``SUBSPACES_PURE=1`` in the environment selects the plain code.
 """
 

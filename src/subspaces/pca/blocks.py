@@ -58,7 +58,7 @@ def fit_blocks(
     scale: bool,
     **kept: Any,
 ) -> PCAFit:
-    """Return the PCA of many rows, of which a number of components is counted in a sample.
+    """Return the PCA of many rows, whose number of components is counted in a sample.
 
     kept: as by `fit`.
     """

@@ -85,7 +85,7 @@ MOST_AXES, BEYOND = 12, 5
 class Components:
     """How many components there are, and each axis beside the noise.
 
-    count, low, high: how many, at three levels; low and high are None where columns are correlated.
+    count, low, high: how many, at three levels; low and high are None if columns are correlated.
     above: how many are above the edge of independent noise, whatever the noise is; fewer than the
     count if a loud column came before the last component. noise: "none", "equal", "unequal",
     "unequal_samples", "heavy", "correlated", or "unknown" in a table that is too small. ratio,
@@ -324,7 +324,7 @@ def without_noise(axes: PrincipalAxes, *, center: bool) -> Components:
 
 
 def too_small(axes: PrincipalAxes) -> Components:
-    """Return the first axis as the answer for a table in which nothing can be told from noise."""
+    """Return the first axis as the answer: the table is too small to know what is noise."""
     none, nobody = np.zeros(0), np.zeros(0, dtype=np.intp)
     alone = np.zeros(0, dtype=bool)
     return Components(1, 0, axes.rank, 0, "unknown", none, none, nobody, alone, 0.0, 1.0)
@@ -403,7 +403,7 @@ def _last_above(values: Array, edge: Callable[[int], NoiseEdge], level: float) -
 
     edge(r): of the noise that r axes leave.
 
-    The first axis below ends the count where columns are unequal: once an axis has taken noise of
+    The first axis below ends the count if columns are unequal: once an axis has taken noise of
     the loud columns away, the edge falls, and more noise would pass. With equal columns the search
     goes on for a few axes, since components of like strength hide each other.
     """

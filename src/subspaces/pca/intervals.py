@@ -211,7 +211,7 @@ def without_each(axes: PrincipalAxes, count: int, *, affine: bool, weights: Arra
 def _refitted(coordinates: Array, weights: Array, affine: bool) -> tuple[Array, Array]:
     """Return eigenvalues (d,) and axes (d, d), as rows, of weighted samples (n, d).
 
-    Where a sample is nearly all of an axis, what is left without it would be a small difference.
+    If a sample is nearly all of an axis, what is left without it would be a small difference.
     """
     centre = np.average(coordinates, axis=0, weights=weights) if affine else 0.0
     rows = np.sqrt(weights)[:, None] * (coordinates - centre)

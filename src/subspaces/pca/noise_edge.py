@@ -37,7 +37,7 @@ SMALLEST_VARIANCE = 1e-12
 class NoiseEdge:
     """The largest eigenvalue that noise alone reaches.
 
-    centre, width: ``N mu`` and ``N^(1/3) tau``; share: of the variance of s, what remains where the
+    centre, width: ``N mu`` and ``N^(1/3) tau``; share: of the variance of s, what remains if the
     variances are estimated; variances (p,), n_rows, weight: the noise itself, N rows, each column
     counted ``weight`` times.
     """
@@ -82,7 +82,7 @@ def tracy_widom_quantile(level: float) -> float:
 def edge_of_noise(variances: Array, n_rows: int, weight: float = 1.0) -> NoiseEdge:
     """Return how far the eigenvalues of the scatter of such noise reach.
 
-    variances (p,): of the columns; weight: how much each counts, (p - r)/p where r axes were taken
+    variances (p,): of the columns; weight: how much each counts, (p - r)/p if r axes were taken
     out. For equal variances with the constants of [Ma 2012], which suit small tables.
     """
     d = np.maximum(variances, SMALLEST_VARIANCE * variances.max())

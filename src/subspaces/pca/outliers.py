@@ -214,7 +214,7 @@ class Reference:
     z_std: float = 1.0
 
     def bent(self, q: Array) -> Array:
-        """Return z (m,), the transformed Q; where Q is 0 for all that belong, infinite above it."""
+        """Return z (m,), the transformed Q; if Q is 0 for all that belong, infinite above it."""
         if self.usual == 0.0:
             return np.where(q > 0.0, np.inf, 0.0)
         return np.cbrt(1.0 + self.bend * (q / self.usual - 1.0))

@@ -75,7 +75,7 @@ _SCANS_LOCK = process_lock()
 
 
 class _Scans:
-    """Memory of the calls of `pca_press`: who tries several numbers of axes is told once.
+    """Memory of the calls of `pca_press`: trying several numbers of axes warns once.
 
     Only shapes are kept, and few of them: a table itself may be large.
     """
@@ -349,7 +349,7 @@ def incomplete_influence(
 
 
 def incomplete_pca(X: Array, n_components: int, *, center: bool) -> IncompletePCA:
-    """Return the PCA of a table with holes; warn where low values seem to be missing."""
+    """Return the PCA of a table with holes; warn if low values seem to be missing."""
     with one_blas_thread():
         pca = fit_pca(observed_cells(X), n_components, center)
     warn_of_low_values(pca.cells, pca.image)
@@ -387,7 +387,7 @@ def _checked(
 
 
 def _warn_of_mean(X: Array) -> None:
-    """Warn where the mean of the samples holds most of the sum of squares of X, (n, p)."""
+    """Warn if the mean of the samples holds most of the sum of squares of X, (n, p)."""
     observed = ~np.isnan(X)
     total = float(np.sum(X**2, where=observed))
     of_mean = float(observed.sum(axis=0) @ np.mean(X, axis=0, where=observed) ** 2)
@@ -468,7 +468,7 @@ def ols_press(X: Data, y: ArrayLike) -> Press:
 def _refitted_regression_error(X: Array, response: Array, i: int, rank: int) -> float:
     """Return the squared error of row i under the regression fitted to all other rows.
 
-    Raise ValueError where the other rows have a lower rank than X, which is ``rank``.
+    Raise ValueError if the other rows have a lower rank than X, which is ``rank``.
     """
     others = np.delete(X, i, axis=0)
     axes = principal_axes(others)

@@ -42,8 +42,8 @@ class VaryingTable:
     filled (n, q): these values, None if none are missing: then the axes alone hold them; varies
     (p,): which of all variables these are; center: whether the mean was subtracted; mean (p,): what
     was, zeros if nothing; scale (p,): by what variables were then divided, 1 for those that do not
-    vary, or None; names (n,): of the samples; observed (n, q): 1 where a cell was observed, or None
-    where all were; variables (q,): names of the variables that vary; weights (n,): how often each
+    vary, or None; names (n,): of the samples; observed (n, q): 1 if a cell was observed, or None
+    if all were; variables (q,): names of the variables that vary; weights (n,): how often each
     sample counts, None for once.
     """
 
@@ -60,7 +60,7 @@ class VaryingTable:
 
     @property
     def cells(self) -> Cells | None:
-        """The observed cells, where some are missing."""
+        """The observed cells, if some are missing."""
         if self.filled is None or self.observed is None:
             return None
         return Cells(self.filled * self.observed, self.observed)
@@ -204,7 +204,7 @@ def _standard_deviations(
 
 
 def _filled_with_means(matrix: Array) -> tuple[Array, Array | None]:
-    """Return the matrix with means in its holes, and 1 where a cell was observed; None if all."""
+    """Return the matrix with means in its holes, and 1 if a cell was observed; None if all."""
     if not has_holes(matrix):
         return matrix, None
     holes = np.isnan(matrix)

@@ -199,7 +199,7 @@ def _draw_loadings(ax: Axes, values: Array) -> None:
 def _draw_differences(ax: Axes, found: Contrast, shown: Indices, cluster: int) -> None:
     """Draw one bar per variable, its effect in standard deviations; triangles if infinite.
 
-    Where effects are not known, bars are the differences of means.
+    If effects are not known, bars are the differences of means.
     """
     known = not np.isnan(found.effect[shown]).any()
     sizes = found.effect[shown] if known else found.difference[shown]

@@ -107,7 +107,7 @@ def look_of(k: int) -> dict[str, Any]:
 
 
 def short_name(name: Hashable, longest: int = LONGEST_NAME) -> str:
-    """Return a name as one line of so many characters; control characters are replaced."""
+    """Return a name as one line, cut at ``longest`` characters; control characters are replaced."""
     words = " ".join(str(name).split())
     text = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in words)
     return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -88,7 +88,7 @@ def quiet_fit(X: Array, settings: Settings, **changes: Any) -> Fit:
 
 
 def fit_one(X: Array, settings: Settings) -> Fit:
-    """Return the fit of given K, with dimensions and variables chosen where they are "auto"."""
+    """Return the fit of given K, with dimensions and variables chosen if they are "auto"."""
     if not is_auto(settings.n_variables):
         return _with_dimensions(X, settings)
     candidates = choosing.variable_candidates(X.shape[1])
@@ -277,9 +277,9 @@ def residuals_of(clusters: Clusters, X: Array) -> Array:
 def compared_likelihoods(candidates: Sequence[Clusters], X: Array) -> tuple[Array, int | None]:
     """Return -log leave-one-out density of each sample by each candidate, (m, n); a dimension.
 
-    Where the first has one cluster, one subspace is compared with the best candidate of several
+    If the first has one cluster, one subspace is compared with the best candidate of several
     clusters by `choosing.against_one_subspace`. The first row is then the row of that best one
-    plus the difference found, and the dimension is that of the one subspace, or None where it is
+    plus the difference found, and the dimension is that of the one subspace, or None if it is
     not larger than the first candidate's. Otherwise the dimension is None.
     """
     shares = np.array([likelihood(clusters, X) for clusters in candidates])
@@ -347,7 +347,7 @@ def cuts_a_continuum(clusters: Clusters, X: Array) -> bool:
 
     K centres span K - 1 directions. If one subspace of up to so many dimensions is as likely, up to
     two standard errors, the samples vary along them without lying near any of the centres. False
-    where clusters have axes, or are too small.
+    if clusters have axes, or are too small.
     """
     k = len(clusters.subspaces)
     sizes = clusters.partition.sizes

@@ -151,7 +151,7 @@ def given_labels(settings: Settings, labels: Any, n_samples: int) -> Labels:
 def warn_of_a_poor_end(
     settings: Settings, result: Clustering, runs: Sequence[Run], n_samples: int, *, alike: bool
 ) -> None:
-    """Warn where the best run may be poor, and say why; alike: as `Problem.alike`."""
+    """Warn if the best run may be poor, and say why; alike: as `Problem.alike`."""
     reason, moving = result.stop_reason, result.moving
     warn_of_an_early_end(reason, settings.max_iter, int(settings.n_clusters))
     if reason == "cycle" and moving > max(1, RESTLESS * n_samples):

@@ -73,7 +73,7 @@ FEW_NUMBERS = 1 << 18
 class Swept:
     """The end of the sweeps over all rows.
 
-    result: labels in blocks, subspaces and objective; runs: of the search, empty where labels were
+    result: labels in blocks, subspaces and objective; runs: of the search, empty if labels were
     given; alike: as `Problem.alike`; order (K,): the clusters of the result in their final order;
     points (K, p): one near the members of each cluster of the result.
     """
@@ -221,7 +221,7 @@ def sweep_blocks(rows: SurveyedBlocks, settings: Settings, weights: Array | None
 def _unsearched(blocks: Blocks, settings: Settings, chosen: Indices, few: int) -> Problem:
     """Return the `Problem` of all rows, with rank and energy from a few of the chosen rows.
 
-    chosen (m,): row numbers; few: how many of them are read. All m are read where the few span
+    chosen (m,): row numbers; few: how many of them are read. All m are read if the few span
     fewer directions than their number allows.
     """
     affine, n_clusters = bool(settings.affine), int(settings.n_clusters)
@@ -285,7 +285,7 @@ def _device_starts(
 ) -> tuple[Subspaces, list[Run]]:
     """Sweep starts on the chosen rows, a sample; return the best one's subspaces, and all runs.
 
-    kinds: names and functions of the starts, which take turns. Where the number of starts is
+    kinds: names and functions of the starts, which take turns. If the number of starts is
     "auto", several kinds end as `search` does, once three starts agree, and of one kind one
     start is made.
     """
@@ -337,7 +337,7 @@ def _points_near(rows: SurveyedBlocks, problem: BlockProblem, subspaces: Subspac
     """Return a point near the members of each cluster, (K, p).
 
     It is the centre of an affine subspace. For linear subspaces it is the mean of all rows, or
-    the origin where rows stay sparse.
+    the origin if rows stay sparse.
     """
     if not problem.affine:
         middle = rows.survey.totals / rows.shape[0]
@@ -348,7 +348,7 @@ def _points_near(rows: SurveyedBlocks, problem: BlockProblem, subspaces: Subspac
 def criterion_in_passes(problem: Problem) -> str:
     """Return the name of the criterion that passes over all rows use for a problem.
 
-    In place of "loo" it is "hat", which leaves a member out to first order; where a dimension
+    In place of "loo" it is "hat", which leaves a member out to first order; if a dimension
     equals the rank it is "likelihood". Raise ValueError for criteria that passes do not have.
     """
     name = CRITERIA[problem.criterion].passes if problem.identified else "likelihood"

@@ -223,7 +223,7 @@ def climb(
     steps: int,
     penalty: float = PENALTY,
 ) -> Mixture:
-    """Return the mixture after at most so many steps of EM from memberships (n, K)."""
+    """Return the mixture after at most ``steps`` steps of EM from memberships (n, K)."""
     n, p = rows.shape
     before = -np.inf
     for _ in range(steps):

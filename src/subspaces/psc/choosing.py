@@ -7,7 +7,7 @@ dimensions of clusters with sparse loadings.
 
 PRESS here is the paper's closed form [MM2014, eq. pca_press]: a sample that is left out keeps the
 score that it had before, so that a further axis or cluster has to pay for its leverage, once for
-the noise of every variable. The exact leave-one-out error makes no such charge, and prefers more.
+the noise of every variable. The exact leave-one-out error has no such cost, and prefers more.
 Which rule does what, with the evidence: "How many clusters, dimensions, variables?",
 https://subspaces.readthedocs.io.
 """
@@ -241,7 +241,7 @@ def against_one_subspace(
     """Each sample's -log density under one subspace less that under K, (n,); its dimension.
 
     labels (n,), dimensions (K,): of the K clusters. One subspace of R dimensions cannot hold what K
-    of them hold, so that any correlation of the variables would speak for clusters. The one
+    of them hold, so that any correlation of the variables would favour clusters. The one
     subspace therefore has the likeliest of the dimensions ``tried``, ascending, and this is
     returned second. Tails are Student's (`student_costs`), so that a few far samples do not decide.
     No fit is needed: each dimension is a down-date of one PCA.
@@ -267,7 +267,7 @@ def dimension_by_press(
 ) -> Array:
     """PRESS of a cluster with 1, 2, ... sparse loadings, (max_components,); least is best.
 
-    rows (n, p): the members, from their mean if affine. Infinite where no more loading is found.
+    rows (n, p): the members, from their mean if affine. Infinite if no more loading is found.
     """
     basis = sparse_loadings(rows, max_components, n_variables, penalty)
     found = int(np.count_nonzero(basis.any(axis=0)))
@@ -281,7 +281,7 @@ def components_of_members(
     """Return how many components of a cluster's members are more than noise (`components.py`).
 
     rows (n, p): from their mean if affine. Members that span fewer directions than they could have
-    no noise. None where they are too few to tell, or their columns are.
+    no noise. None if they are too few to tell, or their columns are.
 
     Beside few columns a component looks like the noise of some loud ones. The noise of all is then
     taken as equal, which is what the distances of a cluster assume.
@@ -299,7 +299,7 @@ def components_of_members(
 
 
 def dimension_by_noise(rows: Array, max_components: int, affine: bool = False) -> int:
-    """Return the count of `components_of_members`, which may be 0; 1 where it cannot be told."""
+    """Return the count of `components_of_members`, which may be 0; 1 if it is unknown."""
     found = components_of_members(rows, max_components, affine)
     return 1 if found is None else found.count
 

@@ -1,4 +1,4 @@
-"""What is doubtful about a fit, told in warnings: the level of the data, and odd clusters."""
+"""Warnings of what is doubtful about a fit: the level of the data, and odd clusters."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -93,7 +93,7 @@ def warn_of_units(X: Array) -> None:
 
 
 def warn_of_level(X: Array, names: NDArray[Any] | None) -> None:
-    """Warn where subspaces through the origin fit X (n, p) badly, by its mean or its columns.
+    """Warn if subspaces through the origin fit X (n, p) badly, by its mean or its columns.
 
     names (p,): of the variables, or None.
     """
@@ -102,7 +102,7 @@ def warn_of_level(X: Array, names: NDArray[Any] | None) -> None:
 
 
 def warn_of_far_mean(mean: Array, mean_square: float) -> None:
-    """Warn where the mean (p,) of all samples holds nearly all of their mean squared length."""
+    """Warn if the mean (p,) of all samples holds nearly all of their mean squared length."""
     with np.errstate(all="ignore"):
         share = float(mean @ mean / mean_square)
     if share >= MOSTLY_MEAN:
@@ -146,7 +146,7 @@ def warn_of_constant_columns(X: Array, names: NDArray[Any] | None) -> None:
 def clusters_of_levels(subspaces: Sequence[Subspace], means: Array, sizes: Array) -> list[int]:
     """Return the clusters whose first axis is mostly the mean of its members, from the origin.
 
-    means (K, p) and sizes (K,): of the clusters. None where subspaces have centres of their own.
+    means (K, p) and sizes (K,): of the clusters. None if subspaces have centres of their own.
     """
     found = []
     for k, subspace in enumerate(subspaces):

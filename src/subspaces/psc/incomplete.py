@@ -158,7 +158,7 @@ def filled_in(X: Array) -> Array:
 def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
     """Return the table with its holes filled by as many axes as all clusters have together.
 
-    Warn where values seem to be missing because they are low, and of samples and variables with few
+    Warn if values seem to be missing because they are low, and of samples and variables with few
     values.
     """
     n, p = X.shape
@@ -207,7 +207,7 @@ def fitted(
 ) -> FittedMixture:  # fmt: skip
     """Return the mixture that the observed cells are likeliest under, from the labels (n,).
 
-    Where clusters are of equal dimension, a second start compares rows over their common cells; the
+    If clusters are of equal dimension, a second start compares rows over their common cells; the
     likelier end is returned.
     """
     starts = [labels]
@@ -225,7 +225,7 @@ def fitted(
 def refilled(filled: FilledTable, found: FittedMixture) -> FilledTable | None:
     """Return the table filled by a mixture, if PCA had filled it too badly to search; else None.
 
-    That is so where the two differ by far more than the noise of a cell: clusters with little
+    That is so if the two differ by far more than the noise of a cell: clusters with little
     noise, and more axes among them than PCA can find through holes.
     """
     holes = filled.cells.observed == 0

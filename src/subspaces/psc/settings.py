@@ -1,4 +1,4 @@
-"""`Settings`: all that a fit is told beside the data, and the `Problem` that they pose."""
+"""`Settings`: all that a fit needs besides the data, and the `Problem` that they pose."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ class Settings:
 
     measures: whether leave-one-out errors and influence of the samples are measured, as for `PSC`;
     `KSubspaces` has none. tell: called with each `Step` that is done. variable_names (p,): for
-    messages; None where X has none.
+    messages; None if X has none.
     """
 
     n_clusters: int | Auto = 2
@@ -166,9 +166,9 @@ def pose(
 ) -> Problem:
     """Return the `Problem` that the sweeps solve for X (n, p): rows, dimensions and criterion.
 
-    rows: X as `centred_rows` returns it; None where that is still to be computed. weights (n,): of
-    the rows, positive, None if all count one. Warn where a
-    dimension equals the rank of X, and where "distance" is to compare unequal dimensions.
+    rows: X as `centred_rows` returns it; None if that is still to be computed. weights (n,): of
+    the rows, positive, None if all count one. Warn if a
+    dimension equals the rank of X, and if "distance" is to compare unequal dimensions.
     """
     if settings.measures and settings.n_clusters == X.shape[0] > 1:
         fact = (
@@ -209,7 +209,7 @@ def default_criterion(settings: Settings, problem: Problem) -> str:
 
 
 def warn_of_unequal_dimensions(settings: Settings, dimensions: Sequence[int]) -> None:
-    """Warn where "distance" was asked for and the clusters have unequal dimensions."""
+    """Warn if "distance" was asked for and the clusters have unequal dimensions."""
     if settings.criterion == "distance" and len(set(dimensions)) > 1:
         doubt(
             ChoiceWarning,
@@ -222,7 +222,7 @@ def warn_of_unequal_dimensions(settings: Settings, dimensions: Sequence[int]) ->
 
 
 def _sparsity(settings: Settings, X: Array) -> Sparsity | None:
-    """Return the `Sparsity` of the loadings; None where they may use all variables."""
+    """Return the `Sparsity` of the loadings; None if they may use all variables."""
     if settings.n_variables is None:
         return None
     n, p = X.shape

@@ -101,7 +101,7 @@ def _posed(settings: Settings, sample: Array) -> tuple[Problem, str, bool]:
     """Return the problem of a sample, the criterion of the batches, and whether it is the default.
 
     By default the sample is searched with "loo", and batches, which no subspace has seen, are
-    scored by their residual; by the likelihood where dimensions differ.
+    scored by their residual; by the likelihood if dimensions differ.
     """
     problem = pose(replace(settings, criterion="loo"), sample)
     default = "residual" if problem.alike else "likelihood"
@@ -146,7 +146,7 @@ def labelled(batches: Batches, blocks: Blocks) -> tuple[Batches, Fit]:
 
 
 def _near(point: Array) -> Array:
-    """Return a point (p,) near the given one, rounded to single precision where that is close.
+    """Return a point (p,) near the given one, rounded to single precision if that is close.
 
     Batches in single precision can then be moved by it without further rounding.
     """

@@ -47,7 +47,7 @@ def entries_to_keep(n_samples: int, n_clusters: int) -> int:
 
 
 def indicators(partitions: Sequence[Labels]) -> sparse.csr_array:
-    """Return Z, (n, clusters): 1 where a row is in a cluster; the partitions side by side."""
+    """Return Z, (n, clusters): 1 if a row is in a cluster; the partitions side by side."""
     offsets = np.cumsum([0] + [int(labels.max()) + 1 for labels in partitions])
     columns = np.column_stack([labels + o for labels, o in zip(partitions, offsets, strict=False)])
     n, b = columns.shape

@@ -95,7 +95,7 @@ def factor_cycle(state: State, estimate_df: bool) -> State:
 def loading_cycle(rows: Array, floor: Array, state: State) -> State:
     """Return the state after a step of A and D, up to 100 times as long as an EM step.
 
-    EM is slow where the noise is small, so its step is extrapolated: multiplied by the stride,
+    EM is slow if the noise is small, so its step is extrapolated: multiplied by the stride,
     which grows by a fifth each time while the longer step does not lower the likelihood. If it
     does, the plain EM step is taken, which never lowers it, and the stride falls back to 1.2
     [Salakhutdinov & Roweis 2003].

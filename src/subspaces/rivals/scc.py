@@ -4,7 +4,7 @@ The squared polar curvature of d + 2 points says how far they are from one d-dim
 
     c^2(z_1, ..., z_d+2) = diam^2 sum_i psin_i^2,   psin_i = (d + 1)! volume / prod_j |z_j - z_i|
 
-It is zero where the points share a flat, and has the unit of a squared length. One column of the
+It is zero if the points share a flat, and has the unit of a squared length. One column of the
 multi-way affinity belongs to d + 1 drawn points and holds ``exp(-c^2 / 2 sigma)`` for every other
 point; linear subspaces take d drawn points and the origin. Points whose rows of the (n, columns)
 affinity are alike share a cluster: the rows, divided by the root of their degrees, are clustered by

@@ -90,7 +90,7 @@ def cluster_means(X: Array, labels: Labels) -> tuple[Labels, Array]:
 def bounded_weights(between: Array, bound: float) -> Array:
     """Return the w of largest ``w^T a`` with ``||w||_2 <= 1``, ``||w||_1 <= bound``, ``w >= 0``.
 
-    between: a, (p,). Where more than ``bound^2`` variables share the largest a, no threshold meets
+    between: a, (p,). If more than ``bound^2`` variables share the largest a, no threshold meets
     the bound; these variables then get equal weights.
     """
     a = _scaled(between)

@@ -1,6 +1,6 @@
 """The sentence on how to install an optional dependency, which all error messages use.
 
-Where subspaces itself is installed, from a clone, a wheel or an index, ``pip install
+If subspaces itself is installed, from a clone, a wheel or an index, ``pip install
 'subspaces[NAME]'`` finds it there and adds what that extra brings: "Install",
 https://subspaces.readthedocs.io.
 """

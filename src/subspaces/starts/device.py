@@ -91,7 +91,7 @@ def angular_labels(
 
 
 def portfolio(dimensions: Sequence[int]) -> list[tuple[str, DeviceStart]]:
-    """Return names and starts for rows on a device; graphs only where all dimensions are equal."""
+    """Return names and starts for rows on a device; graphs only if all dimensions are equal."""
     through = ("k-means++", kmeans_parallel_subspaces)
     return [through, ("angular", angular_labels)] if len(set(dimensions)) == 1 else [through]
 

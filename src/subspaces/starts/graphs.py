@@ -68,7 +68,7 @@ class Graphs:
 
     @computed_once
     def cosines(self) -> Array | None:
-        """Inner products of `directions`, (n, n), where those of the rows are known; else None."""
+        """Inner products of `directions`, (n, n), if those of the rows are known; else None."""
         products = self.problem.rows.known_products
         if products is None:
             return None
@@ -197,7 +197,7 @@ def observed_cosines(cells: Cells) -> Array:
 
         |cos_ik| = |sum_j y_ij y_kj| / sqrt(sum_j M_kj y_ij^2 * sum_j M_ij y_kj^2),
 
-    y with zeros for missing values, M 1 where a cell was observed. A pair that shares few cells
+    y with zeros for missing values, M 1 if a cell was observed. A pair that shares few cells
     counts for less, by the square root of its share of the usual number.
     """
     common = cells.observed @ cells.observed.T

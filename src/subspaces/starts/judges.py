@@ -180,7 +180,7 @@ class ShapeInteraction(JudgingStart):
 
 
 class NearExpression(JudgingStart):
-    """The graph of rows that are expressed by near ones; shape: the other judge, where it suits."""
+    """The graph of rows that are expressed by near ones; shape: the other judge, if it suits."""
 
     def __init__(self, graphs: Graphs, shape: ShapeInteraction | None) -> None:
         self.graphs, self.shape = graphs, shape

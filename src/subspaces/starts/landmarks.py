@@ -81,7 +81,7 @@ def extend(problem: Problem, chosen: Labels, labels: Labels) -> Labels:
 def on_landmarks(start: Start) -> Start:
     """Return a start that runs on a sample of the rows and extends its partition to all.
 
-    Where the rows are few, it runs on all of them.
+    If the rows are few, it runs on all of them.
     """
 
     def sampled(problem: Problem, random: np.random.Generator) -> Labels:
@@ -125,7 +125,7 @@ def spanned(rows: Rows, affine: bool) -> int:
 
 
 def rank_of_all(rank: int, most: int, n_variables: int) -> int:
-    """Estimate the rank of all rows from the rank of some; most: directions that so few can span.
+    """Estimate the rank of all rows from the rank of some; most: directions that they can span.
 
     If these span nearly as many, it is the number of variables.
     """

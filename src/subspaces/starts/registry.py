@@ -75,9 +75,9 @@ class Portfolio:
 def portfolio(problem: Problem, n_starts: int, *, learned: bool = False) -> Starts:
     """Return names and starts for a problem, ``n_starts`` of them; a short list is repeated.
 
-    Graphs of self-expression only where all clusters have one dimension, below the rank of the
+    Graphs of self-expression only if all clusters have one dimension, below the rank of the
     data, and are to keep it (not ``learned``); the lasso among them up to 700 rows. For sparse
-    loadings one kind alone, on the variables that carry more than noise. Where clusters are their
+    loadings one kind alone, on the variables that carry more than noise. If clusters are their
     means alone, K-means and `sequential` take turns.
     """
     if problem.sparsity is not None:

@@ -70,7 +70,7 @@ def kmeans_parallel_subspaces(problem: Problem, random: np.random.Generator) -> 
 def energetic_subspaces(problem: Problem, random: np.random.Generator) -> Labels:
     """Return labels as `local_subspaces`, of rows drawn by squared length, with 25 neighbours each.
 
-    Where most variables are noise a long row says more, and a few neighbours say too little.
+    If most variables are noise a long row says more, and a few neighbours say too little.
     """
     squared, weights = problem.rows.squared_norms, problem.rows.weights
     squared = squared if weights is None else squared * weights
@@ -258,7 +258,7 @@ def _draw(rows: Indices, wanted: int, shares: Array | None, random: np.random.Ge
 
 
 def _shares(values: Array) -> Array | None:
-    """Return the values divided by their sum, (n,); None where the sum is zero."""
+    """Return the values divided by their sum, (n,); None if the sum is zero."""
     total = values.sum(dtype=np.float64)
     return values / total if total > 0.0 else None
 

@@ -359,7 +359,7 @@ def admm_coefficients(
 
 
 def _split(rows: Array, fidelity: float, penalty: float, affine: bool) -> Split:
-    """Return the maps: ``left`` = U, ``right`` = U^T; and ``whole`` = Q where U is not thin.
+    """Return the maps: ``left`` = U, ``right`` = U^T; and ``whole`` = Q if U is not thin.
 
     If affine, ``left`` has a column of ones more, and ``right`` a row m / sum(m).
     """
@@ -524,7 +524,7 @@ def elastic_net_coefficients(
 
     fidelity: (n,), see `fidelities`. ``tolerance`` bounds the duality gap relative to
     ``||x_i||^2``; its root is the share by which a row outside of the support may break its bound.
-    ``max_iter`` bounds the sweeps on one support, many only where the rows are nearly collinear. A
+    ``max_iter`` bounds the sweeps on one support, many only if the rows are nearly collinear. A
     row of fidelity 0 stays empty.
     """
     penalty = Penalty(l1_ratio, tolerance, max_iter)

@@ -68,7 +68,7 @@ def fit_model(request: Request, table: Table) -> tuple[Any, list[Warning]]:
 
 
 def filled(model: SubspaceClusterer, table: Table) -> Array:
-    """Return the prepared values with what the model expects where they are missing."""
+    """Return the prepared values with what the model expects if they are missing."""
     if not np.isnan(table.data).any():
         return table.data
     values: Array = model.impute(table.frame)

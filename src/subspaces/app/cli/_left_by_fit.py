@@ -77,7 +77,7 @@ def _lost(folder: Path, file: str, what: str) -> str:
 
 
 def _summary(path: Path, model: SubspaceClusterer) -> dict[str, Any] | None:
-    """Return summary.json; None where it is missing, unreadable or of other clusters."""
+    """Return summary.json; None if it is missing, unreadable or of other clusters."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         sizes = [cluster["samples"] for cluster in found["clusters"]]
@@ -88,7 +88,7 @@ def _summary(path: Path, model: SubspaceClusterer) -> dict[str, Any] | None:
 
 
 def _table(path: Path) -> dict[str, list[str]] | None:
-    """Return the columns of a CSV file of results by their names; None where there is none."""
+    """Return the columns of a CSV file of results by their names; None if there is none."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             top, *rows = csv.reader(file)
@@ -109,7 +109,7 @@ def _of_same_clusters(
 
 
 def _stability(entry: dict[str, Any], model: SubspaceClusterer) -> Stability | None:
-    """Return the stability as far as the page shows it; None where it was not measured."""
+    """Return the stability as far as the page shows it; None if it was not measured."""
     if entry.get("stability") is None:
         return None
     unknown = np.full(entry["halvings"], np.nan), np.full(len(model.labels_), np.nan)
@@ -139,7 +139,7 @@ def _numbers(name: str, cells: list[str]) -> Any:
 def _missing(
     share: float, rows: dict[str, list[str]] | None, path: Path, model: SubspaceClusterer
 ) -> MissingValues | None:
-    """Return how much was missing of each sample and variable; None if nothing, or not told."""
+    """Return how much was missing of each sample and variable; None if nothing, or unknown."""
     listed = _table(path)
     if not share or rows is None or listed is None or not {"missing"} <= rows.keys() & listed:
         return None

@@ -42,7 +42,7 @@ def names(folder: Path) -> tuple[str, ...]:
 
 
 def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | None, list[Message]]:
-    """Return the markers of all clusters, with split halves where possible, and messages.
+    """Return the markers of all clusters, with split halves if possible, and messages.
 
     There are none of one cluster alone.
     """

@@ -135,7 +135,7 @@ def _intervals(found: PCAFindings) -> dict[str, list[Any]]:
 
 
 def classes_in_words(table: Table) -> list[str] | None:
-    """Return the class of each sample, "no class" where it has none; None without classes."""
+    """Return the class of each sample, "no class" if it has none; None without classes."""
     return None if table.classes is None else [name or "no class" for name in table.classes]
 
 

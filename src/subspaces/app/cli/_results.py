@@ -149,7 +149,7 @@ def _cluster(facts: Facts, table: Table, k: int, markers: Markers | None) -> dic
 def _sets_apart(facts: Facts, k: int, markers: Markers | None) -> dict[str, Any]:
     """Return what sets a cluster apart beyond chance: names, directions, and how many there are.
 
-    The number is None where differences, or their standard deviations, are not known.
+    The number is None if differences, or their standard deviations, are not known.
     """
     if facts.contrasts is None:
         return {"sets_apart": [], "direction": [], "beyond_chance": None}
@@ -168,7 +168,7 @@ class Lists:
 
     apart, within (m,): column indices of each list, the strongest first. difference, effect (p,):
     of the means, in units and in standard deviations; share (p,): of the energy within the
-    subspace; nan where not known. loadings (p, r). For SparseKMeans, share holds the weights, which
+    subspace; nan if not known. loadings (p, r). For SparseKMeans, share holds the weights, which
     all clusters have in common, and r is 0.
     """
 
@@ -272,7 +272,7 @@ def _variables_csv(model: SubspaceClusterer, table: Table) -> str:
 def _sizes(lists: Lists) -> Iterator[tuple[int, list[Any]]]:
     """Yield the column index of each variable in either list, and its cells of variables.csv.
 
-    The cells are apart rank, difference, effect, within rank and share, "" where not known.
+    The cells are apart rank, difference, effect, within rank and share, "" if not known.
     """
     apart = {j: rank for rank, j in enumerate(lists.apart.tolist(), start=1)}
     within = {j: rank for rank, j in enumerate(lists.within.tolist(), start=1)}

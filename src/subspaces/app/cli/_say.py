@@ -133,7 +133,7 @@ def say_table(
     """Print a table on stdout that fits the window; long headings wrap, and long texts are cut.
 
     Columns whose index is in ``numbers`` are aligned right. rest: the file with the further rows of
-    a long table, of which only the first are printed.
+    a long table, if only the first are printed.
     """
     from rich import box
     from rich.console import Console
@@ -175,7 +175,7 @@ def _widths(
 
 
 def _cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters: a list loses its end, a name its middle."""
+    """Return a text of at most ``most`` characters: a list loses its end, a name its middle."""
     if len(text) <= most:
         return text
     kept = max(most - len(DOTS), 0)

@@ -44,8 +44,8 @@ class Trust:
     """Measures of how far to trust the clusters of a fit.
 
     ``found``: the entries "stability" and "means_or_directions" of summary.json, each with a
-    verdict, "significance" if it was tested, and "assumed" where the dimension was; ``measured``:
-    the Stability, or None where it was not measured; ``doubts``: warnings on the way.
+    verdict, "significance" if it was tested, and "assumed" if the dimension was; ``measured``:
+    the Stability, or None if it was not measured; ``doubts``: warnings on the way.
     """
 
     found: dict[str, dict[str, Any]]
@@ -162,7 +162,7 @@ def with_word_on_two_values(trust: Trust, model: SubspaceClusterer, table: Table
 
 
 def with_assumed_dimension(trust: Trust, n_clusters: int | str, table: Table) -> Trust:
-    """Return ``trust`` with the sentence that dimension 1 was assumed, where another can be."""
+    """Return ``trust`` with the sentence that dimension 1 was assumed, if another can be."""
     said = assumed_dimension(n_clusters, table)
     return replace(trust, found={**trust.found, "assumed": _entry(said)}) if said else trust
 

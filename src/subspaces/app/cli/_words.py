@@ -110,7 +110,7 @@ def _assigned(name: str, value: str) -> str | None:
 
 
 def _as_typed(value: str) -> str:
-    """Return a Python literal as typed in a shell: [1, 2] as 1,2, and quotes where needed."""
+    """Return a Python literal as typed in a shell: [1, 2] as 1,2, and quotes if needed."""
     try:
         read = ast.literal_eval(value)
     except (SyntaxError, ValueError):

@@ -54,9 +54,9 @@ class Loadings:
 class Cluster:
     """One cluster: the rows of X in it, their coordinates in its subspace, its variables.
 
-    apart is how the members differ from all other samples; None where there are no other samples,
+    apart is how the members differ from all other samples; None if there are no other samples,
     or the model's file is too old to tell. For a method without subspaces the fields below apart
-    keep their defaults. coordinates (m, r) are also None where neither the model nor the caller has
+    keep their defaults. coordinates (m, r) are also None if neither the model nor the caller has
     kept the samples, and so is height (m,), the distance of the members from the subspace. energy
     (r,) is each axis' share of the sum of the spectrum.
     """
@@ -84,7 +84,7 @@ class Findings:
     """All that the report shows of a model, except stability and selection, which callers add.
 
     common: the weights that all clusters share, for a method without subspaces, else None;
-    influence (n,), probabilities (n, K): None where the model has none; likelihoods: whether scores
+    influence (n,), probabilities (n, K): None if the model has none; likelihoods: whether scores
     are minus log densities; missing: how much of X is missing, None if nothing. names (K,): of the
     clusters; columns: known classes and metadata; picture: where the samples lie; rows (n, p): the
     clustered values, None if X was not given; p_values (n,): of the samples as outliers, None if

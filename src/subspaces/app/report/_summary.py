@@ -94,7 +94,7 @@ def _item(point: Point) -> str:
 
 
 def _sizes(found: Findings) -> str:
-    """Return how many clusters of which sizes there are: 3 clusters of 19, 11 and 8 samples."""
+    """Return the number and sizes of the clusters: 3 clusters of 19, 11 and 8 samples."""
     sizes = [len(cluster.members) for cluster in found.clusters]
     outside = len(found.outliers)
     listed = in_a_row([f"{size:,}" for size in sizes])

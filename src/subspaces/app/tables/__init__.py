@@ -76,7 +76,7 @@ def read_table(
     samples : {"rows", "columns"}, default "rows"
         Where the samples are in a text file, XLSX, NPZ or Parquet. GCT and H5AD say so themselves.
     labels : str, optional
-        Column with the known class of each sample (the row where samples are columns, the array of
+        Column with the known class of each sample (the row if samples are columns, the array of
         an NPZ file, the ``obs`` column of an H5AD file). It is not a variable.
     ignore : str or iterable of str, optional
         Columns and rows to leave out: annotation, say, or a row of totals.
@@ -97,7 +97,7 @@ def read_table(
     Returns
     -------
     Table
-        Samples in rows, whatever the file had; NaN where a value is missing. Columns of yes and
+        Samples in rows, whatever the file had; NaN if a value is missing. Columns of yes and
         no, percentages, money and numbers with one unit become numbers, and ``notes`` names them.
     """
     as_choice(samples, "samples", get_args(SamplesIn))

@@ -66,7 +66,7 @@ class Column:
 
     @property
     def encoded(self) -> dict[str, Array]:
-        """The column as columns (n,) of numbers by name, NaN where it is missing; {} if unused."""
+        """The column as columns (n,) of numbers by name, NaN if it is missing; {} if unused."""
         if self.numbers is not None and self.kind is Kind.NUMBER:
             largest = np.nanmax(np.abs(self.numbers))
             values = self.numbers / largest  # squares of the others stay within range

@@ -72,7 +72,7 @@ def _refuse_at_once(path: Path, text: str, wanted: Wanted) -> None:
     """Raise the error that the top of a long file shows already, before the rest is read.
 
     That is a cell of text, or a column that is not there. Commas within numbers are left to the
-    whole file, which may tell what they mean, and quoted cells, since they may be cut.
+    whole file, which may show what they mean, and quoted cells, since they may be cut.
     """
     top = "".join(islice(io.StringIO(text, newline=""), LOOKED_INTO))
     if '"' in top or ("," in top and _separator(top) != ","):

@@ -69,7 +69,7 @@ def components(draft: PCADraft) -> str:
 
 
 def _on_the_break(found: PCAFindings) -> str:
-    """Return a sentence on the break in the spectrum, where that is what was counted."""
+    """Return a sentence on the break in the spectrum, if that is what was counted."""
     if found.components.noise != "correlated":
         return ""
     if found.components.n_components == 0:
@@ -114,7 +114,7 @@ def _table_of_axes(found: PCAFindings) -> str:
 def _held_together(found: PCAFindings) -> list[str]:
     """Return the variance that the axes hold together, up to each; "" for noise.
 
-    Nothing at all where every axis is noise.
+    Nothing at all if every axis is noise.
     """
     known = found.components
     counted = found.n_axes if known.noise == "correlated" else known.n_components
@@ -124,7 +124,7 @@ def _held_together(found: PCAFindings) -> list[str]:
 
 
 def _strength(ratio: float) -> str:
-    """Return a strength as text, with two decimals where it is near that of noise."""
+    """Return a strength as text, with two decimals if it is near that of noise."""
     return f"{ratio:.2f}" if ratio < 100 else number(ratio)
 
 

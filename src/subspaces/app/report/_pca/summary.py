@@ -49,7 +49,7 @@ def missing(draft: PCADraft) -> str | None:
 
 
 def _shown_as_asked(found: PCAFindings) -> str:
-    """Return the sentence on how many components are shown, where that is not the number found."""
+    """Return the sentence on how many components are shown, if that is not the number found."""
     shown, there = found.n_shown, found.components.n_components
     number = f"The page shows {count(shown, 'component')}, as you asked"
     if found.components.noise == "correlated" or shown < there:
@@ -107,7 +107,7 @@ def _these(count: int) -> str:
 
 
 def _on_prediction(found: PCAFindings) -> str:
-    """Return a sentence on how many components predict best; "" where the verdict says it."""
+    """Return a sentence on how many components predict best; "" if the verdict says it."""
     known = found.components
     best, there = known.n_predictive, known.n_components
     if best > 0 if known.noise == "correlated" else best < there:
