@@ -115,6 +115,17 @@ def test_clean_tables_seldom_have_an_outlier(shape, rank, unequal):
     assert named <= 4  # of 20 at 5 %: more in one of 400 times
 
 
+def test_robust_names_as_few_in_small_clean_tables():
+    named = 0
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        axes = np.linalg.qr(random.normal(size=(8, 2)))[0]
+        X = random.normal(size=(20, 2)) * [4.6, 3.3] @ axes.T
+        X += np.geomspace(0.4, 2.5, 8) * random.normal(size=(20, 8))
+        named += quietly(X, 2, robust=True)[0].is_outlier.any()
+    assert named <= 7  # of 60 at 5 %: more in one of 100 times
+
+
 def test_outliers_off_the_axes_and_within_them_are_named():
     random = np.random.default_rng(0)
     axes = random.normal(size=(2, 15))

@@ -61,8 +61,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         How to turn the components within their subspace.
     robust : bool, default False
         Whether `outliers` compares samples with a PCA that leaves outliers out. The components do
-        not change. If there are fewer than 25 samples, it finds outliers in up to a fifth of tables
-        that have none.
+        not change.
     random_state : int, RandomState or None
         Seed. It only matters for large tables, in which ``choice_`` leaves out random values.
 

@@ -66,6 +66,8 @@ TOO_MANY = 0.1
 LINES = 250
 # Above this many samples, all within the limits join at once. Below it, an eighth per step.
 MANY = 400
+# Up to this many samples each is also judged by the PCA of those that belong and itself.
+FEW = 100
 # A cap on the steps that take them in. Mostly there are two to six.
 MOST_STEPS = 30
 # The transformed Q is near 1. It spreads by at least this.
@@ -348,8 +350,7 @@ def pca_outliers(
         Probability that a table without outliers has a sample beyond the limits.
     robust : bool, default False
         Whether to fit the axes without the outliers. Otherwise many similar outliers can hide each
-        other, and there is a warning. If there are fewer than 25 samples, robust axes find outliers
-        in up to a fifth of tables that have none.
+        other, and there is a warning.
 
     Returns
     -------
@@ -416,9 +417,13 @@ def judge_samples(
     def measured(inside: Mask) -> Measured:
         return _measured(axes, inside, r, varying - r, center=center)
 
+    def judge(inside: Mask) -> Judged:
+        return _judged(measured(inside), inside)
+
     def found_robustly() -> Judged:
         start = _least_outlying(axes.coordinates, half)
-        return _settled(lambda inside: _judged(measured(inside), inside), start, level)
+        found = _settled(judge, start, level)
+        return _rejoined(judge, found, level) if n <= FEW else found
 
     if robust:
         if holes is not None:
@@ -483,6 +488,20 @@ def _settled(judge: Callable[[Mask], Judged], inside: Mask, level: float) -> Jud
         if np.array_equal(within, inside):
             break
         inside = within
+    return found
+
+
+def _rejoined(judge: Callable[[Mask], Judged], found: Judged, level: float) -> Judged:
+    """Take in the samples that belong by the PCA of those inside and themselves, nearest first.
+
+    The PCA of few others fits these too well, and names the next sample too often.
+    """
+    n, order = len(found.t2), np.argsort(-found.p.min(axis=1), kind="stable")
+    for i in order[~found.inside[order]].tolist():
+        together = found.inside | (np.arange(n) == i)
+        joined = judge(together)
+        if joined.p[i].min() > level / (2 * n):
+            found = joined
     return found
 
 
