@@ -1,7 +1,6 @@
 import warnings
 from functools import partial
 from inspect import isfunction, signature
-from threading import Barrier, Thread
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from scipy import sparse
 from subspaces import diagnostics
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import ols_press, pca_influence, pca_press
-from subspaces.pca import press as _press
 from tests.plain import generic, refitted_errors
 from tests.warned import refuses, warns
 
@@ -300,62 +298,3 @@ def test_bad_regressions():
         ols_press(GOOD, [1, 2, 3])
     with refuses("X", naming=["Row 0"]):
         ols_press(GOOD[:4], np.ones(4))
-
-
-@pytest.fixture
-def forgetful(monkeypatch):
-    """As in a process that has not called `pca_press`."""
-    monkeypatch.setattr(_press, "_SCANS", _press._Scans())
-
-
-@pytest.mark.filterwarnings("error::subspaces.messages.ChoiceWarning")
-@pytest.mark.usefixtures("forgetful")
-class TestWhoTriesSeveralNumbersOfAxes:
-    def test_is_told_once(self):
-        X = generic(20, 5)
-        pca_press(X, 2)
-        pca_press(X, 2, center=False)
-        with warns("press_falls") as said:
-            pca_press(X + 1, 3)  # the shape is what counts
-        assert said[0].filename == __file__
-        pca_press(X, 1)
-        pca_press(generic(30, 5), 1)
-        pca_press(generic(30, 5), 2)
-
-    def test_is_not_told_of_tables_of_another_shape_or_of_no_axes(self):
-        for r in (0, 1, 2, 3):
-            pca_press(generic(20, 5 + r), r)
-            pca_press(generic(20, 5 + r), 0)
-
-    def test_is_told_where_tables_take_turns(self):
-        X, Y = generic(20, 5), generic(20, 6)
-        for table in (X, Y):
-            pca_press(table, 1)
-        with warns("press_falls"):
-            pca_press(X, 2)
-
-    def test_hears_that_approximations_need_not_fall(self):
-        pca_press(generic(20, 5), 1)
-        with warns("press_falls") as said:
-            pca_press(generic(20, 5), 2, method="hat")
-        assert said[0].message.parameters["falls"] == "can keep falling"
-
-    def test_few_shapes_are_remembered(self):
-        for n in range(10, 40):
-            pca_press(generic(n, 3), 1)
-        assert len(_press._SCANS._last) <= _press.SHAPES_KEPT
-
-    def test_is_told_by_one_of_many_threads(self):
-        told, scans = [], _press._SCANS
-        ready = Barrier(8)
-
-        def ask(r):
-            ready.wait()
-            told.extend(scans.is_first((20, 5), r) for _ in range(200))
-
-        threads = [Thread(target=ask, args=(1 + r % 2,)) for r in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert (len(told), sum(told)) == (1600, 1)

@@ -15,7 +15,7 @@ from subspaces.messages import Grade
 from subspaces.pca.components import Components
 from subspaces.pca.verdict import AxisKind, kinds_of_axes, verdict_on_components
 from subspaces.runtime.warning import collect_warnings
-from tests.pca.test_components import planted
+from tests.pca.test_components import counted, planted
 from tests.warned import refuses, warns
 
 
@@ -299,3 +299,15 @@ def _subplots():
     import matplotlib.pyplot as plt
 
     return plt.subplots(1, 2)[1]
+
+
+def test_a_guess_says_whether_the_next_axis_is_more_than_noise():
+    found = counted(planted(200, 60, 2, 4.0, 0, "correlated"))
+    ratios = (np.array([3.0, 2.0, next_one]) for next_one in (1.5, 0.8))
+    more, less = (
+        verdict_on_components(replace(found, count=2, ratio=each), np.ones(3) / 3, (200, 60))
+        for each in ratios
+    )
+    assert (more.code, less.code) == ("guess", "guess")
+    assert "more than noise" in more.fact
+    assert "more than noise" not in less.fact

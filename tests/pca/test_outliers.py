@@ -145,6 +145,14 @@ def test_outliers_off_the_axes_and_within_them_are_named():
     assert_array_equal(np.flatnonzero(found.is_outlier), np.sort(found.outliers))
 
 
+def test_names_that_say_sample_are_not_called_samples_again():
+    X = planted(60, 12, 2, 3.0, 2)
+    X[3] += 15.0 * np.cos(np.arange(12))
+    names = [f"sample{i}" for i in range(60)]
+    assert "sample sample3" not in pca_outliers(pd.DataFrame(X, names), 2).verdict
+    assert "sample 3 is" in pca_outliers(X, 2).verdict
+
+
 @pytest.mark.parametrize("share", [0.1, 0.2])
 @pytest.mark.parametrize("shape", [(60, 12), (50, 120)])
 def test_a_crowd_hides_itself_unless_robust(shape, share):

@@ -101,7 +101,6 @@ def test_components_below_the_noise_are_not_said_to_stand_without_any_sample(win
     found = gather_pca(wine[0])
     assert found.components.n_components > 0
     assert not found.stand_without_any
-    assert "alone" not in sections_of(page_of_pca(found))
 
 
 def test_a_frame_has_names_and_an_array_numbers(wine):
@@ -139,8 +138,7 @@ def test_every_section_is_there(page):
     empty = {"warnings", "missing"}
     assert sections_of(page) == [name for name in PCA_SECTIONS if name not in empty]
     places = [found["data-figure"] for _, found in outline.tags if "data-figure" in found]
-    assert places == ["strength", "cells", "pair-1-2", "loadings", "influence", "limits",
-                      "without-one"]  # fmt: skip
+    assert places == ["strength", "cells", "pair-1-2", "loadings", "influence", "limits"]
     assert set(figures_of(page)) >= {*places, *PAIRS}
 
 
@@ -178,11 +176,13 @@ def test_the_verdict_stands_in_short(page, wine):
 
 def test_bars_are_the_strengths_and_only_components_are_blue(page, wine):
     found = pca_components(wine[0], scale=True)
-    blue, grey = figures_of(page)["strength"]["data"]
-    assert (blue["name"], grey["name"]) == ("a component", "noise")
-    tops = np.array(numbers(blue["y"]) + numbers(grey["y"])) + blue["base"]
+    bars = figures_of(page)["strength"]["data"]
+    blue = bars[0]
+    assert [each["name"] for each in bars] == ["a component", "perhaps", "noise"]
+    tops = np.concatenate([numbers(each["y"]) for each in bars]) + blue["base"]
     np.testing.assert_allclose(tops, found.ratio, rtol=1e-5)
     assert len(numbers(blue["y"])) == found.n_components
+    assert len(numbers(bars[1]["y"])) == found.high - found.n_components
     told = f"depends most on wine {found.rests_on[0]}: {found.ratio_without[0]:.2f} without it"
     assert told in blue["text"][0]
 
@@ -261,7 +261,6 @@ def test_without_a_component_the_page_says_so():
     assert "There is no component to draw the samples on." in section(page, "scores")
     assert "There is no component, so" in section(page, "variables")
     assert "There is no component, only the mean" in section(page, "drivers")
-    assert "alone" not in sections_of(page)
     figure = figures_of(page)["limits"]
     assert figure["layout"]["xaxis"]["title"]["text"] == "place in the table"
     assert "<title>PCA: 0 components</title>" in page
@@ -294,7 +293,6 @@ def test_a_component_that_hangs_on_one_sample():
     page = render_pca(pd.DataFrame(X, [f"s{i}" for i in range(50)]).add_prefix("v"))
     name = '<bdi class="name">s3</bdi>'
     assert f"Component 2 depends on one sample, {name}. Without" in section(page, "summary")
-    assert f"Component 2 only exists because of {name}" in section(page, "alone")
     assert "Component 2 depends on a single sample: &#x27;s3&#x27;" in section(page, "warnings")
     rings = figures_of(page)["strength"]["data"][-1]
     assert rings["name"] == "without the sample it depends on"
@@ -311,7 +309,6 @@ def test_correlated_noise_is_no_test():
     words = section(page, "components")
     assert "can also be noise" in words
     assert "noise</td>" not in words
-    assert "alone" not in sections_of(page)
     assert words_of(page).count("values that we left out") == 1
     assert f'<p class="verdict">{found.components.verdict}</p>' in section(page, "summary")
 

@@ -20,7 +20,8 @@ eigenvalues omega of the noise's covariance and ``t_k = sum_l omega_l^k``.
 
 The m samples are those that belong. They are found by starting from the nearest half, and taking in
 those within the limits until nobody comes or goes. Limits are those of n samples and two distances:
-``level/(2 n)`` each [Bonferroni].
+``level/(2 n)`` each [Bonferroni]. A few samples that were chosen for being near are too near: in a
+small table, whoever is within the limits once taken in belongs, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -717,4 +718,6 @@ def _verdict(
 def _named(samples: list[str]) -> str:
     """Return the subject and the verb of a sentence on samples, of which the first are named."""
     names = in_a_row(samples) if len(samples) <= NAMED else listed(samples, NAMED)
-    return f"sample {names} is" if len(samples) == 1 else f"samples {names} are"
+    kind, are = ("sample ", "is") if len(samples) == 1 else ("samples ", "are")
+    kind = "" if samples[0].lower().startswith("sample") else kind
+    return f"{kind}{names} {are}"

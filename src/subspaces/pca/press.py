@@ -23,7 +23,6 @@ from subspaces.messages import (
     FILL_BY_PCA,
     UNWEIGHTED,
     Advice,
-    ChoiceWarning,
     DataWarning,
     ParameterError,
     use,
@@ -38,7 +37,7 @@ from subspaces.pca.missing import (
 )
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort
-from subspaces.runtime.threads import one_blas_thread, process_lock
+from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import doubt
 from subspaces.subspace import (
     PrincipalAxes,
@@ -51,8 +50,6 @@ from subspaces.subspace import (
 
 # If the mean holds this share of the sum of squares, warn.
 MOSTLY = 0.5
-# Shapes of tables that are remembered at a time.
-SHAPES_KEPT = 8
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,37 +66,6 @@ class Press(InShort):
 
     press: float
     per_sample: Array
-
-
-_SCANS_LOCK = process_lock()
-
-
-class _Scans:
-    """Memory of the calls of `pca_press`: trying several numbers of axes warns once.
-
-    Only shapes are kept, and few of them: a table itself may be large.
-    """
-
-    def __init__(self) -> None:
-        self._was_told = False
-        self._last: dict[tuple[int, ...], int] = {}
-
-    def is_first(self, shape: tuple[int, ...], n_components: int) -> bool:
-        """Return whether this is the first time that one shape gets a second number of axes.
-
-        No axes at all is what others are compared with, and does not count.
-        """
-        with _SCANS_LOCK:
-            if self._was_told or n_components == 0:
-                return False
-            self._was_told = self._last.get(shape, n_components) != n_components
-            self._last[shape] = n_components
-            if self._was_told or len(self._last) > SHAPES_KEPT:
-                self._last.clear()
-            return self._was_told
-
-
-_SCANS = _Scans()
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,8 +144,7 @@ def pca_press(
     -----
     "Leave-one-out PCA and PRESS", https://subspaces.readthedocs.io, derives and compares the three
     methods. The exact error falls with every axis, even an axis of noise, because a sample's own
-    values place it on the axes. The other two rise only if there are many variables. If you try a
-    second R on a table of the same shape, a warning tells you this once.
+    values place it on the axes. The other two rise only if there are many variables.
 
     References
     ----------
@@ -202,16 +167,6 @@ def pca_press(
     if method != "hat" and np.isnan(X).any():
         fact = "<X> has missing values, but <method={value!r}> needs every value."
         raise ParameterError("method", fact, use("method", "hat"), value=method)
-    if _SCANS.is_first(X.shape, n_components):
-        falls = "keeps falling" if method == "exact" else "can keep falling"
-        doubt(
-            ChoiceWarning,
-            "press_falls",
-            "The error {falls} with <n_components>, so its minimum does not show how many "
-            "components to use.",
-            Advice("choose the number with diagnostics.pca_components"),
-            falls=falls,
-        )
     if weights is None:
         errors = _errors(X, n_components, method, center=bool(center))
     else:

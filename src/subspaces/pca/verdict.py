@@ -235,12 +235,8 @@ def _count_of(found: Components) -> tuple[str, str]:
         return "exact", (
             "The table has no noise: {count:#component describes|components describe} it exactly."
         )
-    if found.noise == "correlated" and found.count == 0:
-        return "no_number", NO_NUMBER
     if found.noise == "correlated":
-        return "guess", (
-            "We guess {count:#component}: the next one is much weaker, but still more than noise."
-        )
+        return _guess(found)
     if found.count < (found.high or 0):
         if not found.count:
             first = "the first" if found.high == 1 else "even the first {next}"
@@ -254,3 +250,12 @@ def _count_of(found: Components) -> tuple[str, str]:
     if found.low == found.high:
         return "clear", f"{stand}."
     return "not_all_clear", f"{stand}, {'{low}' if found.low else 'none'} of them for sure."
+
+
+def _guess(found: Components) -> tuple[str, str]:
+    if found.count == 0:
+        return "no_number", NO_NUMBER
+    but = "is much weaker, but still more than noise"
+    if np.any(found.ratio[found.count : found.count + 1] <= 1.0):
+        but = "is as weak as noise, but the variables are still correlated"
+    return "guess", f"We guess {{count:#component}}: the next one {but}."

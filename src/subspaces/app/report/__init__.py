@@ -59,7 +59,6 @@ PCA_SECTIONS: dict[str, tuple[str, Callable[[PCADraft], str | None]]] = {
     "variables": ("Which variables make them", pca_components.variables),
     "drivers": ("Which samples matter most", pca_samples.drivers),
     "outliers": ("Which samples do not belong", pca_samples.outliers),
-    "alone": ("What depends on one sample", pca_components.alone),
 }
 
 # Sections that are closed until somebody opens them.

@@ -163,10 +163,10 @@ def _on_mixed(found: PCAFindings) -> str:
         return ""
     one = len(mixed) == 1
     which = f"Component {mixed[0]} has" if one else f"Components {in_a_row(mixed)} have"
+    drawn = ", and the intervals are too narrow" if found.n_shown <= figures.MOST_PANELS else ""
     return (
         f"<p>{which} nearly as much variance as a neighbouring component, so these components "
-        "can mix. Other samples could give other loadings here, and the intervals are too "
-        "narrow.</p>"
+        f"can mix. Other samples could give other loadings here{drawn}.</p>"
     )
 
 
@@ -208,38 +208,7 @@ def _table_of_variables(found: PCAFindings) -> str:
     if len(rows) < p:
         caption = f"The {len(rows):,} strongest of {p:,} variables"
     caption += ". Strength is the share of the variance along the components."
+    if shown < found.n_shown:
+        caption += f" The last {found.n_shown - shown} components are left out."
     heads = ["Variable", "Strength", *(f"Component {r + 1}" for r in range(shown))]
     return _tables.lookup("variable", caption, heads, rows, {})
-
-
-def alone(draft: PCADraft) -> str | None:
-    """Return the HTML of "What rests on one sample"; None if no component can be tested for it."""
-    found, known = draft.found, draft.found.components
-    if known.n_components == 0 or known.noise in ("none", "correlated", "unknown"):
-        return None
-    if not (found.alone or found.stand_without_any):
-        return None
-    if found.alone:
-        words = " ".join(
-            f"Component {r + 1} only exists because of {name_of(found, known.rests_on[r])}. "
-            "Without it, the component is as weak as noise."
-            for r in found.alone
-        )
-        what = "sample, and repeat the PCA without it before you trust the component"
-        if len(found.alone) > 1:
-            what = "samples, and repeat the PCA without them before you trust these components"
-        words += f" Check the {what}."
-    else:
-        words = (
-            "No component depends on one sample: each stays stronger than noise whichever sample "
-            "you leave out."
-        )
-    caption = (
-        "Filled marks show the strength of each component. Rings show the strength without the "
-        "sample that the component depends on most. Marks above the dotted line are stronger than "
-        "noise."
-    )
-    label = "Strength of each component with all samples and without one"
-    return (
-        f"<p>{words}</p>{draft.figure('without-one', figures.without_one(found), label, caption)}"
-    )

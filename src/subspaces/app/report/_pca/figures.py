@@ -8,7 +8,6 @@ from subspaces._types import Indices
 from subspaces.app.report._canvas import (
     COLOURS,
     TEXT_ALONE,
-    dots,
     figure,
     log_scale,
     narrow,
@@ -24,7 +23,6 @@ from subspaces.app.report._figures import (
 )
 from subspaces.app.report._names import number, plotly_text, short_label
 from subspaces.app.report._pca.findings import LEVEL, PCAFindings
-from subspaces.app.report._pca.labels import LONGEST
 
 GREY = "#8e98a4"
 RING = {"size": 14, "symbol": "circle-open", "color": COLOURS[4], "line": {"width": 2}}
@@ -48,9 +46,11 @@ def over_the_noise(found: PCAFindings) -> Any:
     bars |= {"textposition": "none"}
     other = "not counted" if known.noise == "correlated" else "noise"
     traces = []
+    least, most = known.n_components, max(known.high or 0, known.n_components)
     for name, shade, part in (
-        ("a component", COLOURS[0], numbers <= known.n_components),
-        (other, GREY, numbers > known.n_components),
+        ("a component", COLOURS[0], numbers <= least),
+        ("perhaps", COLOURS[5], (numbers > least) & (numbers <= most)),
+        (other, GREY, numbers > most),
     ):
         text = [_told_of_axis(found, int(r)) for r in numbers[part] - 1]
         look = {"marker": {"color": shade}, "name": name, "text": text}
@@ -157,47 +157,6 @@ def strongest_of_all(found: PCAFindings) -> Indices:
     chosen = np.array(list(dict.fromkeys(in_turn))[:STRONGEST], dtype=np.intp)
     own = np.abs(found.loadings[chosen]).argmax(axis=1)
     return chosen[np.lexsort((-found.loadings[chosen, own], own))]
-
-
-def without_one(found: PCAFindings) -> Any:
-    """Return a figure of each component's strength with all samples, and without one (a ring)."""
-    known = found.components
-    kept = slice(known.n_components)
-    ratio, without = (np.clip(each[kept], 1e-3, 1e6) for each in (known.ratio, known.ratio_without))
-    numbers, gaps = np.arange(1, len(ratio) + 1), np.full(len(ratio), np.nan)
-    text = [_told_of_axis(found, int(r)) for r in numbers - 1]
-    names = [short_label(found.sample_names[i], LONGEST) for i in known.rests_on[kept]]
-    joined = {
-        "type": "scatter",
-        "mode": "lines",
-        "line": {"color": GREY, "width": 2},
-        "x": np.column_stack([numbers, numbers, gaps]).ravel(),
-        "y": narrow(np.column_stack([ratio, without, gaps]).ravel()),
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-    rings: dict[str, Any] = {"hovertext": text, "hoverinfo": "text", "hovertemplate": None}
-    rings |= {
-        "mode": "markers+text",
-        "textposition": "bottom center",
-        "marker": {**RING, "size": 11},
-    }
-    traces = [
-        joined,
-        dots(0, text, size=11, x=numbers, y=narrow(ratio), name="all samples"),
-        dots(4, names, x=numbers, y=narrow(without), name="without that sample", **rings),
-    ]
-    low, high = min(0.6, float(without.min()) / 1.3), float(ratio.max()) * 1.2
-    return figure(
-        traces,
-        height=300,
-        legend=True,
-        xtitle="component",
-        ytitle=STRENGTH,
-        xaxis={**whole_numbers([*numbers, 1]), "range": [0.5, len(numbers) + 0.5]},
-        yaxis=_strengths(low, high),
-        shapes=[line_across(1.0)],
-    )
 
 
 def _told_of_axis(found: PCAFindings, r: int) -> str:

@@ -41,9 +41,8 @@ def missing(draft: PCADraft) -> str | None:
     """Return the HTML of "What is missing"; None if nothing is."""
     found = draft.found
     done = (
-        "Missing values were skipped, not filled in. "
-        "Distances of samples that were left out are approximate, because the axes were not "
-        "fitted again without them."
+        "Missing values were skipped, not filled in. They leave the distances of samples "
+        "approximate, and the loadings without intervals."
     )
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
 
