@@ -1,7 +1,9 @@
 """Settings of the documentation site; `make docs` builds it into docs/_build/html, offline."""
 
+import inspect
 import os
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -25,6 +27,7 @@ language = "en"
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.linkcode",
     "sphinx.ext.mathjax",
     "sphinx-mathjax-offline",
     "numpydoc",
@@ -178,6 +181,33 @@ TITLES = {
 }
 
 
+def link_guide(app, what, name, obj, options, lines):
+    """Name the guide's pages that use a public name most, below its first paragraph."""
+    short = name.removeprefix("subspaces.")
+    called = re.compile(rf"\b{re.escape(short.rpartition('.')[2])}(?=[(`])")
+    uses = {page: len(called.findall(text)) for page, text in GUIDE.items()}
+    most = sorted((page for page in uses if uses[page]), key=uses.get, reverse=True)[:3]
+    first = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
+    if short in NAMES and most and "" in lines[first:]:
+        links = ", ".join(f":doc:`/{page}`" for page in most)
+        below = lines.index("", first)
+        lines[below:below] = ["", f"Read more in the guide: {links}."]
+
+
+def linkcode_resolve(domain, info):
+    """Return the address of the source of what a page documents."""
+    value = sys.modules[info["module"]]
+    for name in info["fullname"].split("."):
+        value = getattr(value, name, None)
+    value = getattr(value, "fget", value)
+    if not inspect.isclass(value) and not inspect.isfunction(value):
+        return None
+    value = inspect.unwrap(value)
+    path, (code, first) = inspect.getsourcefile(value), inspect.getsourcelines(value)
+    inside = str(path).rpartition("/subspaces/")[2]
+    return f"{REPOSITORY}/blob/main/src/subspaces/{inside}#L{first}-L{first + len(code) - 1}"
+
+
 def skip_foreign(app, what, name, obj, skip, options):
     """Leave what is inherited from scikit-learn to its own documentation."""
     function = getattr(obj, "fget", obj)  # of a property
@@ -198,6 +228,7 @@ def resolve_short(app, env, node, contnode):
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", whole, node, contnode)
 
 
+GUIDE = {f"guide/{path.stem}": path.read_text("utf-8") for path in (DOCS / "guide").glob("*.md")}
 # What a page may name as code: `PSC`, `plots.overview`, or a call of either.
 NAMED = re.compile(r"([\w.]+)(\(.*\))?", re.DOTALL)
 LINKED = ("quickstart", "guide/", "about/")
@@ -224,4 +255,5 @@ def setup(app):
     app.connect("source-read", relink)
     app.connect("missing-reference", resolve_short)
     app.connect("autodoc-process-docstring", link_pages, priority=1)
+    app.connect("autodoc-process-docstring", link_guide, priority=900)
     app.connect("autodoc-skip-member", skip_foreign)
