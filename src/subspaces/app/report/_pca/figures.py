@@ -14,6 +14,7 @@ from subspaces.app.report._canvas import (
     whole_numbers,
 )
 from subspaces.app.report._figures import (
+    DOTTED,
     PALE,
     STRONGEST,
     bars,
@@ -26,7 +27,6 @@ from subspaces.app.report._pca.findings import LEVEL, PCAFindings
 
 GREY = "#8e98a4"
 RING = {"size": 14, "symbol": "circle-open", "color": COLOURS[4], "line": {"width": 2}}
-DOTTED = {"dash": "dot", "width": 1.5, "color": "#888888"}
 # Height (pixels) of figures that stand side by side.
 HEIGHT = 360
 # How many components have a panel each in the figure of loadings.

@@ -15,8 +15,9 @@ from subspaces.app.report._canvas import (
     narrow,
     random_part,
 )
+from subspaces.app.report._figures import DOTTED
 from subspaces.app.report._names import number, plotly_text, short_label
-from subspaces.app.report._pca.figures import DOTTED, GREY, RING, line_across
+from subspaces.app.report._pca.figures import GREY, RING, line_across
 from subspaces.app.report._pca.findings import PCAFindings
 from subspaces.app.report._pca.labels import LONGEST, sides_of_names
 
