@@ -16,6 +16,8 @@ from subspaces.rivals.shape_interaction import (
 from subspaces.starts.self_expression import lifted_rows
 from subspaces.starts.spectral import rows_to_labels
 
+# The graph is in single precision.
+NEARLY = {"rtol": 1e-4, "atol": 1e-6}
 BOTH = pytest.mark.parametrize("mirrored", [True, False])
 
 
@@ -71,7 +73,7 @@ def test_the_best_cut_is_that_of_the_plain_loop(mirrored):
         labels = plain_labels(weights, 2, np.random.default_rng(rank))
         plain[rank] = plain_relative_cut(weights, labels, 2), canonical(labels)
     assert found.rank == min(plain, key=lambda rank: plain[rank][0])
-    assert_allclose(found.relative_cut, plain[found.rank][0])
+    assert_allclose(found.relative_cut, plain[found.rank][0], **NEARLY)
     assert_array_equal(canonical(found.labels), plain[found.rank][1])
 
 
@@ -80,8 +82,8 @@ def test_the_best_cut_is_that_of_the_plain_loop(mirrored):
 def test_the_graph_is_that_of_the_plain_loop(mirrored, power):
     points, _ = points_of(20, 0.2, mirrored)
     affinity = shape_interaction(left_singular_vectors(points)[:, :4], power, mirrored=mirrored)
-    assert_allclose(affinity, plain_affinity(points, 4, power, mirrored), atol=1e-12)
-    assert_allclose(regularised(affinity), plain_regularised(affinity), atol=1e-12)
+    assert_allclose(affinity, plain_affinity(points, 4, power, mirrored), **NEARLY)
+    assert_allclose(regularised(affinity), plain_regularised(affinity), **NEARLY)
 
 
 @BOTH
@@ -93,7 +95,7 @@ def test_gap_and_cut_of_many_rows_are_the_plain_ones(mirrored):
     labels = regularised_cut(affinity, 2, random)
     assert_array_equal(canonical(labels), canonical(plain_labels(affinity, 2, random)))
     relative = cut_weight(affinity, labels) / eigengap(affinity, 2, random)
-    assert_allclose(relative, plain_relative_cut(affinity, labels, 2), rtol=1e-6)
+    assert_allclose(relative, plain_relative_cut(affinity, labels, 2), **NEARLY)
 
 
 @BOTH
@@ -108,7 +110,7 @@ def test_products_of_independent_subspaces_vanish():
     """The shape interaction matrix [Costeira & Kanade 1998]: block-diagonal at the right rank."""
     points, truth = points_of(30, 0.0, True)
     affinity = shape_interaction(left_singular_vectors(points), 1.0, mirrored=True)
-    assert affinity[truth[:, None] != truth].max() < 1e-12
+    assert affinity[truth[:, None] != truth].max() < 1e-6
 
 
 def test_one_row_apart_is_no_cluster():

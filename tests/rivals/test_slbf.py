@@ -160,7 +160,7 @@ def test_no_flat_is_chosen_twice():
 def test_affinity_is_its_formula():
     random = np.random.default_rng(0)
     distances, scales = random.uniform(size=(6, 6)), random.uniform(0.5, 1, 6)
-    found = local_affinity(distances, scales)
+    found = local_affinity(distances * distances.T, scales)
     for i, j in [(0, 1), (4, 2), (3, 3)]:
         s = np.sqrt(distances[i, j] * distances[j, i])
         plain = np.exp(-(s**2) / (2 * scales[i] ** 2)) + np.exp(-(s**2) / (2 * scales[j] ** 2))

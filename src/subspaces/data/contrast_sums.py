@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +26,12 @@ class Sums:
     """Sums over rows, each measured from the point of its cluster; the `Sums` of two blocks add.
 
     sizes (K,); totals (K, p): sums of the rows of each cluster; squares (p,): of squared values.
+    They stay on the device of the rows, since to fetch them waits for it.
     """
 
-    sizes: Array
-    totals: Array
-    squares: Array
+    sizes: AnyArray
+    totals: AnyArray
+    squares: AnyArray
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(
@@ -38,7 +40,7 @@ class Sums:
 
 
 def sums_from(
-    rows: Block, labels: AnyArray, start: int, points: Array, weights: Array | None = None
+    rows: Block, labels: AnyArray, start: int, points: Any, weights: Array | None = None
 ) -> tuple[None, Sums]:
     """Return None and the `Sums` of a block; points (K, p): what each cluster is measured from.
 
@@ -61,13 +63,12 @@ def sums_from(
         return None, reduce(add, found)
     xp = namespace(rows)
     rows = xp.astype(rows, xp.float64)
-    own = xp.astype(membership(labels, len(points)), xp.float64)
+    own = xp.astype(membership(labels, points.shape[0]), xp.float64)
     seen = rows - own @ like(points, rows)
     seen *= xp.sum(own, axis=1, keepdims=True)
     sizes, totals = xp.sum(own, axis=0), own.T @ seen
     seen *= seen
-    squares = xp.sum(seen, axis=0)
-    return None, Sums(to_host(sizes), to_host(totals), to_host(squares))
+    return None, Sums(sizes, totals, xp.sum(seen, axis=0))
 
 
 def _weighted_sums(rows: Block, labels: Codes, points: Array, weights: Array) -> Sums:
@@ -103,13 +104,14 @@ def _sparse_sums(rows: Sparse, labels: Codes, points: Array) -> Sums:
 
 def from_sums(sums: Sums, points: Array) -> tuple[Array, Array]:
     """Return the means (K, p) and standard deviations (p,) that `means_and_spread` would find."""
-    counts = as_divisors(sums.sizes)[:, None]
-    means = points + sums.totals / counts
-    means[sums.sizes == 0] = sums.sizes @ means / sums.sizes.sum()
+    sizes, totals, squares = map(to_host, (sums.sizes, sums.totals, sums.squares))
+    counts = as_divisors(sizes)[:, None]
+    means = points + totals / counts
+    means[sizes == 0] = sizes @ means / sizes.sum()
     # A variable that is the same everywhere must not differ by the rounding of its sums.
     unit = SUM_ROUNDING * np.abs(means).max(axis=0)
     means = np.where(np.ptp(means, axis=0) > unit, means, means[:1])
-    squares = sums.squares - (sums.totals**2 / counts).sum(axis=0)
-    seen = (squares > SUM_ROUNDING * sums.squares) & (squares > sums.sizes.sum() * unit**2)
-    squares = np.where(seen, squares, 0.0)
-    return means, pooled_deviation(squares, sums.sizes.sum(), int((sums.sizes > 0).sum()))
+    around = squares - (totals**2 / counts).sum(axis=0)
+    seen = (around > SUM_ROUNDING * squares) & (around > sizes.sum() * unit**2)
+    around = np.where(seen, around, 0.0)
+    return means, pooled_deviation(around, sizes.sum(), int((sizes > 0).sum()))

@@ -381,11 +381,13 @@ def sizes_means_and_spread(
     One pass. points (K, p): near the means; squares are summed around them, so that few digits
     are lost.
     """
+    near: Any = points
     if isinstance(blocks, ArrayBlocks) and is_foreign(blocks.array):
         # Sums in double precision need memory in addition to the rows.
         rows = blocks.block_rows or blocks.shape[0]
         blocks = replace(blocks, block_rows=max(rows // 4, 1))
-    sums = blocks.fold(partial(sums_from, points=points, weights=weights), labels)[1]
+        near = like(points, blocks.array, namespace(blocks.array).float64)
+    sums = blocks.fold(partial(sums_from, points=near, weights=weights), labels)[1]
     return sums.sizes, *from_sums(sums, points)
 
 

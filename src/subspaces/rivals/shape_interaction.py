@@ -45,9 +45,9 @@ from subspaces.subspace import principal_axes
 
 # What the program for normalised cuts adds to the diagonal of A; the degrees get twice as much.
 REGULARISATION = 0.5
-# If a gap between eigenvalues (at most 1) is below this, it is rounding: the graph has no K
-# clusters.
-SMALLEST_GAP = 1e-12
+# If a gap between eigenvalues (at most 1) is below this, it is rounding of single precision: the
+# graph has no K clusters.
+SMALLEST_GAP = 1e-6
 
 
 @dataclass(frozen=True)
@@ -92,18 +92,21 @@ def left_singular_vectors(points: Array) -> Array:
 
 
 def shape_interaction(left: Array, power: float, *, mirrored: bool) -> Array:
-    """Return the weights A (n, n) of the graph, from singular vectors (n, r)."""
-    unit = unit_rows(left)
+    """Return the weights A (n, n) of the graph, from singular vectors (n, r), in float32.
+
+    Single precision is enough for a cut, and takes a third of the time.
+    """
+    unit = unit_rows(left).astype(np.float32)
     products = unit @ unit.T
     products = np.abs(products) if mirrored else np.maximum(products, 0.0)
-    return products**power
+    with np.errstate(divide="ignore"):  # of zeros
+        return np.exp(power * np.log(products))
 
 
 def eigengap(affinity: Array, n_clusters: int, random: np.random.Generator) -> float:
     """Return ``mu_K - mu_{K+1}``, between eigenvalues of ``D^-1 A``; those of D^-1/2 A D^-1/2."""
     values, _ = leading_eigenpairs(normalised(affinity), n_clusters + 1, random)
-    after, last = np.sort(values)[:2]
-    return float(last - after)
+    return float(values[1] - values[0])
 
 
 def regularised_cut(affinity: Array, n_clusters: int, random: np.random.Generator) -> Labels:
@@ -122,5 +125,6 @@ def regularised(affinity: Array) -> Array:
 
 def cut_weight(affinity: Array, labels: Labels) -> float:
     """Return the sum of ``A_ij`` over all i and j in different clusters."""
-    apart = labels[:, None] != labels
-    return float(affinity[apart].sum())
+    members = (labels[:, None] == np.unique(labels)).astype(affinity.dtype)
+    others = affinity.sum(axis=1)[:, None] - affinity @ members
+    return float(others[members > 0].sum(dtype=np.float64))

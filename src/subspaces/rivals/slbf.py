@@ -39,6 +39,8 @@ from subspaces.starts.spectral import cut
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 # Distances are known to about 1e-7 of the points' lengths: no scale below this share of them.
 SMALLEST_SCALE = 1e-6
+# Weights below this count as none: products of such small numbers take a hundred times as long.
+LEAST_WEIGHT = 1e-20
 # Neighbourhoods grow by a tenth, or by two points, up to this many points.
 GROWTH, LARGEST = 0.1, 1000
 # Most numbers in a block of neighbourhoods or of coordinates: 32 MiB.
@@ -97,10 +99,11 @@ def graph_clustering(
     """Return the labels (n,) of SLBF: of least error over the multiples of the local scales."""
     flats = fit_local_flats(points, np.arange(len(points)), dimension, affine=affine)
     distances = distances_from(points, flats)
+    products = (distances * distances.T).astype(np.float32)  # enough for a cut
     floor = SMALLEST_SCALE * float(np.sqrt(np.mean(np.sum(points**2, axis=1))))
     best, least = np.zeros(len(points), dtype=np.intp), np.inf
     for multiple in MULTIPLES:
-        affinity = local_affinity(distances, multiple * np.maximum(flats.spread, floor))
+        affinity = local_affinity(products, multiple * np.maximum(flats.spread, floor))
         labels = cut(affinity, n_clusters, random)
         error = mean_squared_distance(points, labels, dimension, affine=affine)
         if error < least:
@@ -123,12 +126,10 @@ def choose_greedily(distances: Array, n_clusters: int) -> list[int]:
     return chosen
 
 
-def local_affinity(distances: Array, scales: Array) -> Array:
-    """Return the weights (n, n) of the graph, from distances (n, n) and scales (n,).
-
-    ``distances[i, j]`` is that of point i from the flat around point j.
-    """
-    half = np.exp(distances * distances.T / (-2.0 * scales[:, None] ** 2))
+def local_affinity(products: Array, scales: Array) -> Array:
+    """Return the weights (n, n) of the graph, from squares s^2 (n, n) and scales (n,)."""
+    half = np.exp(products / (-2.0 * scales[:, None] ** 2).astype(products.dtype))
+    half[half < LEAST_WEIGHT] = 0.0
     return half + half.T
 
 
@@ -205,19 +206,12 @@ def squared_beta(rows: Array, radius: Array, dimension: int, affine: bool) -> Ar
 
 def distances_from(points: Array, flats: LocalFlats) -> Array:
     """Return ``dist(x_i, L_j)`` of all points from all flats, (n, m); 0 within rounding."""
-    n, p = points.shape
     lengths = np.einsum("ij,ij->i", points, points)
-    result = np.empty((n, len(flats.centres)))
-    for part in _slices(len(flats.centres), n * flats.bases.shape[2]):
-        centres, bases = flats.centres[part], flats.bases[part]
-        inner = np.einsum("mp,mpd->md", centres, bases)
-        scores = points @ np.moveaxis(bases, 1, 0).reshape(p, -1) - inner.ravel()
-        scores = scores.reshape(n, len(centres), -1)
-        total = lengths[:, None] + np.einsum("mp,mp->m", centres, centres)
-        squared = total - 2.0 * points @ centres.T
-        squared -= np.einsum("nmd,nmd->nm", scores, scores)
-        result[:, part] = np.sqrt(np.where(squared > DISTANCE_ROUNDING * total, squared, 0.0))
-    return result
+    total = lengths[:, None] + np.einsum("mp,mp->m", flats.centres, flats.centres)
+    squared = total - 2.0 * points @ flats.centres.T
+    for axes in np.moveaxis(flats.bases, 2, 0):  # (m, p): the same axis of every flat
+        squared -= (points @ axes.T - np.einsum("mp,mp->m", flats.centres, axes)) ** 2
+    return np.sqrt(np.where(squared > DISTANCE_ROUNDING * total, squared, 0.0))
 
 
 def _fit(rows: Array, dimension: int, affine: bool) -> tuple[Array, Array, Array]:

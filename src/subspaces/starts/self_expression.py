@@ -290,6 +290,8 @@ def _kept(numerators: Array, block: Indices, denominators: Array, keep: int) -> 
 
 # Few enough numbers that the arrays of one block stay in the processor's cache.
 CACHED = 2**15
+# Single precision, which takes half the time, can tell changes above this.
+SINGLE = 1e-5
 # Steps between two tests of convergence. Each test reads all numbers of a block.
 CHECK_EVERY = 10
 # The entries of a block of rows that belong to the rows themselves: rows of the block, columns.
@@ -351,11 +353,20 @@ def admm_coefficients(
     difference of C from Z, is at most ``tolerance``.
     """
     split = _split(rows, fidelity, penalty, affine)
+    split = _in_float32(split) if tolerance > SINGLE else split
     blocks = [
         _iterate(split, block, 1.0 / penalty, tolerance, max_iter)
         for block in row_blocks(len(rows), CACHED)
     ]
     return sparse.csr_array(sparse.vstack(blocks))
+
+
+def _in_float32(split: Split) -> Split:
+    left, right, weights, target = (
+        each.astype(np.float32) for each in (split.left, split.right, split.weights, split.target)
+    )
+    whole = None if split.whole is None else split.whole.astype(np.float32)
+    return Split(left, right, weights, target, split.affine, whole)
 
 
 def _split(rows: Array, fidelity: float, penalty: float, affine: bool) -> Split:
@@ -403,7 +414,7 @@ def _iterate(
     split: Split, block: Indices, threshold: float, tolerance: float, max_iter: int
 ) -> Sparse:
     own: Own = np.arange(len(block)), block
-    room: Array = np.zeros((5, len(block), len(split.target)))
+    room: Array = np.zeros((5, len(block), len(split.target)), split.left.dtype)
     met, spare, dual, sparse_part, before = room
     for step in range(1, max_iter + 1):
         np.subtract(sparse_part, dual, out=met)
@@ -421,13 +432,13 @@ def _iterate(
             gap = max(np.abs(met - sparse_part).max(), np.abs(before - sparse_part).max())
             if gap <= tolerance:
                 break
-    return sparse.csr_array(sparse_part)
+    return sparse.csr_array(sparse_part, dtype=float)
 
 
 FIDELITY, L1_RATIO = 2.0, 0.9
 # A row of length 1 is done if no coefficient moves by more than this in an iteration. Rows that are
 # not done after MOST_SWEEPS are nearly copies of each other, so any of them is fine.
-COEFFICIENT_TOLERANCE, MOST_SWEEPS, LOOK_EVERY = 1e-4, 100, 10
+COEFFICIENT_TOLERANCE, MOST_SWEEPS, LOOK_EVERY = 1e-4, 100, 5
 
 
 def local_elastic_net(rows: Array, nearest: Indices) -> Sparse:

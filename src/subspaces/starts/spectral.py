@@ -189,14 +189,15 @@ def _by_pieces(scaled: Sparse, piece: Labels, n_vectors: int, random: np.random.
 def leading_eigenpairs(
     scaled: Affinity, n_vectors: int, random: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Return the largest eigenvalues (n_vectors,) and their eigenvectors (n, n_vectors)."""
+    """Return the largest eigenvalues (q,), ascending, and their eigenvectors (n, q)."""
     n = scaled.shape[0]
     if n > max(DIRECT, n_vectors):
-        first = random.normal(size=n)
+        first = np.asarray(random.normal(size=n), scaled.dtype)
+        tolerance = max(LANCZOS_TOLERANCE, 8.0 * float(np.finfo(scaled.dtype).eps))
         # Lanczos iteration may not settle if many eigenvalues nearly coincide.
         with suppress(ArpackNoConvergence):
             found: tuple[Array, Array] = eigsh(
-                scaled, k=n_vectors, which="LA", v0=first, tol=LANCZOS_TOLERANCE
+                scaled, k=n_vectors, which="LA", v0=first, tol=tolerance
             )
             return found
     dense = scaled if isinstance(scaled, np.ndarray) else scaled.toarray()
