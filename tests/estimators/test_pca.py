@@ -230,7 +230,7 @@ def test_samples_that_are_refused():
     with refuses("sample_weight"):
         PCA().fit(NOISE, sample_weight=np.full(60, 1 / 60))
     with refuses("sample_weight"):
-        PCA().fit(np.where(NOISE > 2, np.nan, NOISE), sample_weight=np.ones(60))
+        PCA().fit(np.where(NOISE > 2, np.nan, NOISE), sample_weight=np.full(60, 2.0))
 
 
 def test_scores_of_another_width_are_refused(X):
