@@ -91,11 +91,10 @@ def gaussian(K, seed):
     return make_pipeline(prepared, mixture)
 
 
-RECIPE, KMEANS, CONSENSUS = "the recipe", "KMeans, same data", "consensus"
+RECIPE, KMEANS = "the recipe", "KMeans, same data"
 MAIN = {
     RECIPE: altered(),
     KMEANS: ended_with(lambda K, seed: KMeans(K, n_init=20, random_state=seed)),
-    CONSENSUS: lambda K, seed: expression(K, consensus=True, random_state=seed),
 }
 VARIANTS = {
     **MAIN,
@@ -243,11 +242,10 @@ def agreement(results, name, variant, seeds):
 
 def beside_k_means(results, names, seeds):
     """The table of all sets, and sentences on the difference, the seeds and single samples."""
-    rows, ahead, better, seconds = [], [], [], []
+    rows, ahead, seconds = [], [], []
     for name in names:
-        own, other, third = (mean(results, [name], v, seeds) for v in MAIN)
+        own, other = (mean(results, [name], v, seeds) for v in MAIN)
         ahead.append(own - other)
-        better.append(third - other)
         seconds.append(mean(results, [name], RECIPE, seeds, 1))
         rows.append(
             [
@@ -266,23 +264,17 @@ def beside_k_means(results, names, seeds):
     for words, own in (("mean of the ten first files", old), ("mean of the others", later)):
         rows.append([words, *(f"{mean(results, own, v, seeds):.3f}" for v in MAIN), "", "", ""])
     alone = [
-        (name, variant)
-        for name in names for variant in (RECIPE, CONSENSUS) for seed in seeds
-        if min(np.bincount(results[name, variant, seed][2])) == 1
-        and not results[name, variant, seed][3]
+        name
+        for name in names for seed in seeds
+        if min(np.bincount(results[name, RECIPE, seed][2])) == 1
+        and not results[name, RECIPE, seed][3]
     ]  # fmt: skip
-    lead = np.mean(better) > 2 * np.std(better, ddof=1) / np.sqrt(len(better))
-    behind = mean(results, old, CONSENSUS, seeds) - mean(results, old, RECIPE, seeds)
     sentences = [
         f"The recipe minus K-means: {mean_and_error(ahead)} (standard error over the sets), "
         f"wanted at least {LEAST_DIFFERENCE}: {said(np.mean(ahead) >= LEAST_DIFFERENCE)}.",
         f"Two seeds of the recipe agree to {agreed:.3f} in the mean, wanted at least "
         f"{LEAST_AGREEMENT}: {said(agreed >= LEAST_AGREEMENT)}.",
         f"Clusters of one sample without a warning: {len(alone)}.",
-        f"The consensus minus K-means: {mean_and_error(better)}; on the ten files that the recipe "
-        f"was built with, consensus minus recipe {behind:+.3f}. It would become the default if it "
-        f"were ahead of K-means by more than two standard errors and not behind there: "
-        f"{'it does' if lead and behind >= 0 else 'it does not'}.",
     ]
     heads = ["set", *MAIN, "recipe - K-means", "seeds agree", "seconds"]
     return markdown(heads, rows) + "\n\n" + "\n\n".join(sentences)

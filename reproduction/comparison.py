@@ -12,9 +12,9 @@ from reproduction.verdicts import Estimate, Published, beyond_the_limit, blame, 
 NOTHING = Estimate(np.nan, np.nan, 0)
 CERTAIN = Estimate(1.0, 0.0, 1)
 SELECTION = {
-    "SOD": ("criteria", "sod", "free"),
-    "PRESS": ("criteria", "press", "free"),
-    "PRESS, R_k too": ("joint", "joint", "learned"),
+    "SOD": ("criteria", "sod", "icl"),
+    "PRESS": ("criteria", "press", "icl"),
+    "PRESS, R_k too": ("joint", "joint", "icl"),
 }
 
 

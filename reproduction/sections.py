@@ -7,7 +7,6 @@ from reproduction.tables import NAMES, bold, cells, markdown, objectives_table
 
 READINGS = {
     "press_sum": "PRESS, the clusters' means summed: the text taken literally",
-    "press_points": "PRESS, averaged over the samples",
     "likelihood": "leave-one-out likelihood, R given",
     "joint_sum": "PRESS with R_k chosen at every sweep, the clusters' means summed",
 }

@@ -3,24 +3,24 @@
     python -m reproduction.selection [--sets 10]
 
 K from 1 to 6. Where the dimension is given, it is one for all clusters: 1 in a, 2 in b, c and d, 3
-in e. A cell is the K that each criterion takes. "given": one dimension for all; "learned": the
-library's R_k; "joint": the paper's R_k, chosen anew at every sweep.
+in e. A cell is the K that each criterion takes. "icl": the library's choice, with dimensions of its
+own; "joint": the paper's R_k, chosen anew at every sweep.
 """
 
 import numpy as np
 
 from reproduction.harness import Cell, Study, main
+from reproduction.joint import fit_jointly
 from subspaces import PSC
 from subspaces.datasets import SCENARIOS, make_scenario
 from subspaces.psc.auto import press
-from subspaces.selection import select_n_clusters, select_n_components
+from subspaces.selection import select_n_clusters
 
 CANDIDATES = range(1, 7)
 COMMON = {"a": 1, "b": 2, "c": 2, "d": 2, "e": 3}
 TRUE = {name: len(dimensions) for name, (dimensions, _) in SCENARIOS.items()}
 N_STARTS, JOINT_STARTS = 5, 2
-# What "auto" reads where the dimension is given: the likelier of given and learned dimensions.
-CRITERIA = ("sod", "press", "press_points", "press_sum", "likelihood", "free", "learned")
+CRITERIA = ("sod", "press", "press_sum", "likelihood", "icl")
 MEASURES = (*CRITERIA, "joint", "joint_sum")
 
 
@@ -41,11 +41,13 @@ def measure(cell):
 
 
 def chosen(X, dimension, seed):
-    """The K of every criterion, from one choice by "free"."""
+    """The K of every criterion; "press_sum" adds up the clusters' means, which "press" averages."""
     model = PSC(n_components=dimension, n_variables=10, n_init=N_STARTS, random_state=seed)
-    columns = dict(select_n_clusters(model, X, CANDIDATES, criterion="free").columns)
+    columns = dict(select_n_clusters(model, X, CANDIDATES, criterion="likelihood").columns)
     columns["sod"] = -columns["sod"]
-    return {name: _least(columns[name]) for name in CRITERIA}
+    columns["press_sum"] = columns["press"] * CANDIDATES
+    found = {name: _least(columns[name]) for name in CRITERIA if name in columns}
+    return found | {"icl": select_n_clusters(model, X, CANDIDATES).best_}
 
 
 def chosen_jointly(X, seed):
@@ -53,8 +55,7 @@ def chosen_jointly(X, seed):
     averages = []
     for k in CANDIDATES:
         model = PSC(k, n_variables=10, n_init=JOINT_STARTS, random_state=seed)
-        fitted = select_n_components(model, X, criterion="joint").best_estimator_
-        averages.append(press(fitted.fit_.clusters, X))
+        averages.append(press(fit_jointly(model, X).fit_.clusters, X))
     return {
         "joint": _least(np.array(averages)),
         "joint_sum": _least(np.array(averages) * CANDIDATES),

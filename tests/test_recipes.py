@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from subspaces import load, recipes
 from subspaces.app.expression_scaler import as_preparation
@@ -18,7 +17,7 @@ from subspaces.messages import percent
 from subspaces.metrics import adjusted_rand_score
 from subspaces.named_table import Table
 from subspaces.preparation import prepare
-from subspaces.recipes import ConsensusProfiles, ExpressionScaler
+from subspaces.recipes import ExpressionScaler
 from subspaces.subspace import principal_axes
 from tests.warned import refuses, warns
 
@@ -241,62 +240,6 @@ def test_cells_may_have_small_subspaces_and_few_genes():
     model = recipes.single_cell(4, n_components=1, n_genes=50)
     assert (model["prepare"].n_axes, model["prepare"].n_genes) == (8, 50)
     assert model["cluster"].criterion == "likelihood"
-
-
-def test_a_consensus_over_preparations():
-    model = recipes.expression(3, consensus=True, random_state=0).fit(X)
-    found = model["cluster"]
-    assert adjusted_rand_score(CLASSES, found.labels_) == 1.0
-    assert adjusted_rand_score(CLASSES, model.predict(intensities(seed=5))) > 0.9
-    assert found.support_.min() > 0.5
-    assert found.centres_.shape == (3, 120)
-    assert_array_equal(clone(model).fit(X)["cluster"].labels_, found.labels_)
-    with refuses("consensus"):
-        recipes.expression(3, n_components=1, consensus=True)
-
-
-def test_a_consensus_that_cuts_off_a_sample_says_so():
-    far = np.vstack([X, 2.0 ** np.random.default_rng(9).normal(7, 9, X.shape[1])])
-    with warns("single_samples"):
-        recipes.expression(2, consensus=True, random_state=0).fit(far)
-
-
-def test_a_consensus_that_finds_fewer_clusters_says_so():
-    two = np.repeat(np.eye(2, 30), 10, axis=0)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = ConsensusProfiles(3, random_state=0).fit(two)
-    assert np.bincount(model.labels_).tolist() == [10, 10]
-    assert model.centres_.shape == (2, 30)
-    # One warning of ours, and none of scikit-learn's on each of the mixtures.
-    (said,) = caught
-    assert said.message.parameters == {"found": 2, "n_clusters": 3}
-
-
-def test_a_consensus_of_equal_rows_is_refused_and_of_one_direction_found():
-    with refuses("X", naming=["identical"]):
-        ConsensusProfiles(2).fit(np.full((20, 30), 0.1))
-    random = np.random.default_rng(0)
-    along = np.repeat([1.0, 7.0], 10) + random.normal(0, 0.1, 20)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = ConsensusProfiles(2, random_state=0).fit(np.outer(along, random.uniform(1, 2, 30)))
-    assert model.labels_.tolist() == [0] * 10 + [1] * 10
-    assert (model.support_ == 1).all()
-
-
-def test_a_consensus_of_mixtures_that_do_not_come_to_rest_says_so(monkeypatch):
-    monkeypatch.setattr("subspaces.consensus.MOST_ROUNDS", 1)
-    noise = np.random.default_rng(0).normal(size=(60, 40))
-    with warns("overlap", kind=ConvergenceWarning):
-        ConsensusProfiles(3, random_state=0).fit(noise)
-
-
-def test_a_consensus_without_room_is_refused_at_once(monkeypatch):
-    monkeypatch.setattr("subspaces.runtime.memory.available", lambda: 10_000_000)
-    monkeypatch.setattr("subspaces.consensus._together", None)  # is not reached
-    with pytest.raises(MemoryError, match=r"1000 samples x 5 variables needs about 24\.1 MB"):
-        ConsensusProfiles(2).fit(np.random.default_rng(0).normal(size=(1000, 5)))
 
 
 def test_percentages_and_shares_are_left_alone():
@@ -533,11 +476,12 @@ class TestTheRecipeAsOneModel:
             shuffled = frame[frame.columns[::-1]]
             assert_array_equal(same.predict(shuffled), recipe.labels_)
 
-    def test_a_consensus_says_how_it_is_kept(self):
-        recipe = recipes.expression(3, consensus=True, random_state=0).fit(X)
-        with refuses("consensus", kind=TypeError):
+    def test_other_clusterers_have_no_file_and_no_page(self):
+        recipe = recipes.expression(3, random_state=0).set_params(cluster=KMeans(3, n_init=1))
+        recipe.fit(X)
+        with refuses("cluster", kind=TypeError):
             recipe.save("nowhere.npz")
-        with refuses("consensus", kind=TypeError):
+        with refuses("cluster", kind=TypeError):
             recipe.report()
 
 

@@ -259,14 +259,14 @@ def test_the_printed_algorithm_is_psc_by_influence_from_the_same_labels():
 
 
 @pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
-def test_free_is_what_the_library_chooses_by_default(monkeypatch):
+def test_icl_is_what_the_library_chooses_by_default(monkeypatch):
     monkeypatch.setattr(selection, "CANDIDATES", range(1, 3))
     monkeypatch.setattr(selection, "N_STARTS", 1)
     X = make_scenario("c", sparse=True, n_features=40, random_state=0).data[::3]
     options = {"n_components": 2, "n_variables": 10, "n_init": 1, "random_state": 0}
     library = select_n_clusters(PSC(**options), X, range(1, 3))
-    assert library.criterion == "free"
-    assert selection.chosen(X, 2, 0)["free"] == library.best_
+    assert library.criterion == "icl"
+    assert selection.chosen(X, 2, 0)["icl"] == library.best_
 
 
 def test_nearer_compares_with_the_papers_distance():

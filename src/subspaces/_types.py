@@ -198,10 +198,8 @@ PressMethod = Literal["exact", "hat", "paper"]
 Rotation = Literal["varimax"]
 
 # Options for choosing the number of clusters, dimensions and variables.
-ClustersCriterion = Literal[
-    "auto", "icl", "press", "press_points", "press_sum", "likelihood", "free", "sod", "stability"
-]
-DimensionsCriterion = Literal["auto", "press", "noise", "joint"]
+ClustersCriterion = Literal["auto", "icl", "press", "likelihood", "sod", "stability"]
+DimensionsCriterion = Literal["auto", "press", "noise"]
 Margins = Literal["data", "normal"]
 # How tables without clusters are drawn.
 NullKind = Literal["copula", "rotation"]

@@ -33,7 +33,6 @@ from subspaces.data.validation import as_matrix
 from subspaces.estimators import PSC
 from subspaces.messages import Grade, Verdict, in_a_row
 from subspaces.metrics import adjusted_rand_score
-from subspaces.psc.choosing import left_out_likelihood
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
 
@@ -60,8 +59,7 @@ class Numbers:
 
     models, heard: for each of the m numbers a fitted Pipeline, and its warnings; agreement
     and strength (m, halvings): adjusted Rand index between the halves, and how far the weakest
-    cluster holds together, nan for one cluster; likelihood (m, n): -log density of each sample
-    under its cluster without it, on the axes of the largest number or on all.
+    cluster holds together, nan for one cluster.
     """
 
     numbers: tuple[int, ...]
@@ -69,7 +67,6 @@ class Numbers:
     heard: list[list[Warning]]
     agreement: Array
     strength: Array
-    likelihood: Array
 
     @property
     def stability(self) -> Array:
@@ -89,17 +86,6 @@ class Numbers:
         behind, error = self.differences
         near = behind <= np.maximum(EQUAL, 2 * error)
         return np.flatnonzero(near).tolist() or [0]
-
-    @property
-    def perhaps_as_stable(self) -> list[int]:
-        """The places of larger numbers that agree as well as one of the equally stable, or nearly.
-
-        Errors differ from number to number, so that of two with like agreement one may be within
-        two errors of the most stable one, and the other not.
-        """
-        first, least = self.equally_stable[0], self.stability[self.equally_stable].min()
-        near = np.flatnonzero(self.stability >= least - EQUAL).tolist()
-        return [i for i in near if i > first or i in self.equally_stable]
 
     @property
     def solid(self) -> list[int]:
@@ -133,7 +119,6 @@ class Numbers:
             "weakest_cluster": self.strength.mean(axis=1),
             "difference": behind,
             "standard_error": error,
-            "likelihood": self.likelihood.sum(axis=1),
             "smallest_cluster": np.array(smallest),
         }
 
@@ -238,15 +223,10 @@ def compare_numbers(
             models.append(_with_number(recipe, k).fit(X))
         heard.append(list(raised))
         progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
-    points = models[-1]["prepare"].project(X)
-    likelihood = [
-        left_out_likelihood(points, m["cluster"].labels_, m["cluster"].n_components_.tolist(), True)
-        for m in models
-    ]
     table = sparse.csr_array(X, dtype=float) if sparse.issparse(X) else as_matrix(X)
     random = check_random_state(recipe["cluster"].random_state)
     found = []
-    every = np.arange(len(points))
+    every = np.arange(table.shape[0])
     for halves in random_halves(every, halvings or n_halvings(table), random):
         both = (learned(models[-1], table, half, numbers) for half in halves)
         pairs = [(first.labels, second.labels) for first, second in zip(*both, strict=True)]
@@ -254,7 +234,7 @@ def compare_numbers(
     measured = np.transpose(found)  # (2, m, halvings)
     measured[:, np.asarray(numbers) == 1] = np.nan  # halves cannot disagree about one cluster
     agreement, strength = measured
-    return Numbers(tuple(numbers), models, heard, agreement, strength, np.array(likelihood))
+    return Numbers(tuple(numbers), models, heard, agreement, strength)
 
 
 def _with_number(recipe: Pipeline, k: int) -> Pipeline:
@@ -296,7 +276,6 @@ def stability_table(
         "halves agree": ("stability", ".2f"),
         "standard error": ("stability_error", ".2f"),
         "weakest cluster": ("weakest_cluster", ".2f"),
-        "-log likelihood": ("likelihood", ".5g"),
         "smallest cluster": ("smallest_cluster", "d"),
     }
     texts = [[f"{value:{form}}" for value in columns[name]] for name, form in shown.values()]
@@ -324,34 +303,17 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
         but = "" if grade is Grade.SURE else ", but it is not very stable"
         over = "(mean agreement of halves {top:.2f} over {splits:#split}, 1 is perfect)"
         fact = f"{{chosen}} is the most stable number of clusters{but} {over}."
-        also = _named(found, [i for i in found.solid if i != found.best])
-        fact += f" {also} also stable." if also else ""
+        also = [i for i in found.solid if i != found.best]
+        fact += f" Both halves also find every cluster of {_named(found, also)}." if also else ""
         return Verdict("most_stable", fact, figures, grade=grade)
     why = "the largest number for which both halves of the samples find every cluster"
     why = why if found.solid else "the smallest of these"
-    first = _stable_ones(found, top)
-    fact = f"{first} We chose {{chosen:#cluster}}, {why}."
+    least = found.stability[[*found.equally_stable, *found.solid]].min()
+    agreed = _named(found, np.flatnonzero(found.stability >= least).tolist())
+    fact = f"Halves agree most on {agreed}. We chose {{chosen:#cluster}}, {why}."
     return Verdict("several", fact, figures, grade=Grade.DOUBTFUL)
 
 
-def _stable_ones(found: Numbers, top: float) -> str:
-    """Return a sentence on the numbers that are about as stable as the most stable one."""
-    best, equal = int(np.nanargmax(found.stability)), found.equally_stable
-    unclear = top - float(found.stability[equal].min()) > EQUAL
-    near = [i for i in (found.perhaps_as_stable if unclear else equal) if i != best]
-    others = [i for i in found.solid if i not in {best, *near}]
-    parts = [f"{found.numbers[best]} is the most stable number (agreement {top:.2f})"]
-    if near and not unclear:
-        parts = [f"{_named(found, sorted([best, *near]))} about equally stable"]
-    elif near:
-        may = in_a_row([f"{found.numbers[i]} ({found.stability[i]:.2f})" for i in near])
-        parts.append(f"{may} may be just as stable")
-    if others:
-        parts.append(f"{_named(found, others)} also stable")
-    return f"{', and '.join(parts)}."
-
-
 def _named(found: Numbers, places: Sequence[int]) -> str:
-    """Return numbers with their agreement, and the verb: "2 (0.95) and 3 (0.94) are"."""
-    names = [f"{found.numbers[i]} ({found.stability[i]:.2f})" for i in places]
-    return f"{in_a_row(names)} {'is' if len(names) == 1 else 'are'}" if names else ""
+    """Return numbers with their agreement: "2 (0.95) and 3 (0.94)"."""
+    return in_a_row([f"{found.numbers[i]} ({found.stability[i]:.2f})" for i in places])

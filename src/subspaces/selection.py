@@ -44,12 +44,6 @@ from subspaces.subspace import principal_axes
 __all__ = ["Selection", "select_n_clusters", "select_n_components", "select_n_variables"]
 
 
-# Ways to average the paper's leave-one-out errors; each returns the terms of the samples, (n,).
-PRESS = {
-    "press": choosing.press_of_clusters,
-    "press_points": choosing.press_of_points,
-    "press_sum": choosing.press_sum,
-}
 CLUSTER_CRITERIA: tuple[ClustersCriterion, ...] = get_args(ClustersCriterion)
 # Numbers of clusters to compare, if none are given.
 FEW = range(1, 9)
@@ -133,10 +127,6 @@ def fitted(estimator: SubspaceClusterer, X: Data, **parameters: Any) -> FittedMo
         return FittedModel(clone(estimator).set_params(**parameters).fit(X))
 
 
-def _compared(models: Sequence[FittedModel], matrix: Array) -> tuple[Array, int | None]:
-    return auto.compared_likelihoods([found.clusters for found in models], matrix)
-
-
 def select_n_clusters(
     estimator: SubspaceClusterer | Pipeline,
     X: Data,
@@ -163,18 +153,17 @@ def select_n_clusters(
     X : array-like of shape (n, p)
         Samples in rows.
     candidates : iterable of int, optional
-        Numbers to try, ascending. By default 1 to 8. For a PSC with ``n_components="auto"``,
-        ``affine="auto"`` and no ``n_variables`` it is 1 to ``max_clusters``. Stability cannot
-        choose 1.
+        Numbers to try, ascending. By default 1 to 8. It is 1 to ``max_clusters`` for a PSC
+        with ``n_variables``, or with ``n_components="auto"`` and ``affine="auto"``. Stability
+        cannot choose 1.
     criterion : str, default "auto"
-        - "auto": "stability" for a recipe. "icl" if dimensions and centre are "auto" and the
-          candidates start at 1 without a gap. "free" if ``n_variables`` is set and
-          ``n_components`` is a number. Otherwise "likelihood".
+        - "auto": "stability" for a recipe. "icl" if dimensions and centre are "auto", or
+          ``n_variables`` is set, and the candidates start at 1 without a gap. Otherwise
+          "likelihood".
         - "icl": integrated completed likelihood, as ``PSC("auto", ...)`` uses it. The ICL of one
-          cluster is NaN, because one cluster is compared in another way.
+          cluster is NaN, because one cluster is compared in another way. With ``n_variables`` the
+          candidates use all variables and learn their dimensions.
         - "likelihood": leave-one-out likelihood.
-        - "free": leave-one-out likelihood with the given or with learned dimensions, whichever is
-          likelier. The returned model has the given dimension.
         - "stability": how well random halves of the samples agree. Only for recipes. There are ten
           splits, or fewer for more than 30 million values. Each half chooses its genes, axes and
           clusters. The choice is the largest number for which both halves find every cluster. A
@@ -182,9 +171,6 @@ def select_n_clusters(
           & Walther 2005). If there is none, the smallest of the most stable numbers wins.
         - "press": mean leave-one-out error of each cluster (PRESS in the paper), averaged over
           clusters, so small clusters count as much as large ones.
-        - "press_points": PRESS averaged over the samples.
-        - "press_sum": sum of the clusters' mean errors, as the text of the paper says. It grows
-          with the number of clusters and fails.
         - "sod": second-order difference of the log residual. It cannot choose the first or last
           candidate.
     margins : {"data", "normal"}, default "data"
@@ -231,7 +217,11 @@ def select_n_clusters(
         models.append(fitted(estimator, seen, n_clusters=k))
         progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
 
-    shares, dimension = _shares(estimator, seen, matrix, models, criterion)
+    likelihoods, dimension = _compared(models, matrix)
+    errors = [auto.closed_form_errors(found.clusters, matrix) for found in models]
+    pairs = zip(errors, models, strict=True)
+    press = [choosing.press_of_clusters(each, found.clusters.labels) for each, found in pairs]
+    shares = {"press": np.array(press), "likelihood": likelihoods}
     columns = {"n_clusters": np.array(numbers)}
     columns |= {name: each.sum(axis=1) for name, each in shares.items()}
     residuals = [auto.mean_residuals(found.clusters, matrix) for found in models]
@@ -239,6 +229,7 @@ def select_n_clusters(
 
     place, margin = _best(columns[criterion], largest=criterion == "sod")
     columns |= _differences(columns[criterion], shares.get(criterion), place)
+    dimension = dimension if criterion == "likelihood" else None
     conclusion = choosing.verdict_on_clusters(
         numbers, columns["difference"], columns["standard_error"], dimension
     )
@@ -257,14 +248,40 @@ def select_n_clusters(
     return Selection(numbers[place], best.model, margin, columns, criterion, conclusion)
 
 
-def _leaves_all_open(estimator: Any) -> bool:
-    plain = isinstance(estimator, PSC) and estimator.n_variables is None
-    return plain and is_auto(estimator.n_components) and is_auto(estimator.affine)
+def _compared(models: Sequence[FittedModel], X: Array) -> tuple[Array, int | None]:
+    """Return -log leave-one-out density of each sample by each model, (m, n); a dimension.
+
+    If the first has one cluster, one subspace is compared with the best model of several clusters
+    by `choosing.against_one_subspace`. The first row is then the row of that best one plus the
+    difference found, and the dimension is that of the one subspace, or None if it is not larger
+    than the first model's. Otherwise the dimension is None.
+    """
+    candidates = [found.clusters for found in models]
+    shares = np.array([auto.likelihood(clusters, X) for clusters in candidates])
+    one = candidates[0]
+    if len(candidates) == 1 or len(one.subspaces) > 1:
+        return shares, None
+    totals = shares[1:].sum(axis=1)
+    rival = 1 + int(np.argmin(np.where(np.isfinite(totals), totals, np.inf)))
+    labels, dimensions = candidates[rival].labels, candidates[rival].dimensions
+    own = one.dimensions[0]
+    tried = range(own, max(sum(dimensions), own) + 1)
+    worse, dimension = choosing.against_one_subspace(X, labels, dimensions, one.affine, tried)
+    shares[0] = shares[rival] + worse
+    return shares, dimension if dimension > own else None
+
+
+def _is_left_open(estimator: Any) -> bool:
+    """Whether the number of clusters is chosen from candidates with dimensions of their own."""
+    if not isinstance(estimator, PSC):
+        return False
+    dense_open = is_auto(estimator.n_components) and is_auto(estimator.affine)
+    return dense_open or estimator.n_variables is not None
 
 
 def _default(estimator: Any, n: int) -> Sequence[int]:
     """Return the numbers of clusters to try for n samples, if none are given."""
-    most = estimator.max_clusters if _leaves_all_open(estimator) else FEW[-1]
+    most = estimator.max_clusters if _is_left_open(estimator) else FEW[-1]
     return range(1, min(most, n) + 1)
 
 
@@ -281,15 +298,18 @@ def _suited(
     if criterion != "auto":
         return criterion
     every = numbers == [*range(1, numbers[-1] + 1)]
-    if _leaves_all_open(estimator) and every and margins == "data":
-        return "icl"
-    return "free" if auto.learns_beside(estimator) else "likelihood"
+    as_a_fit = _is_left_open(estimator) and every and margins == "data"
+    return "icl" if as_a_fit else "likelihood"
 
 
 def _select_as_a_fit(estimator: Any, X: Data, numbers: list[int], margins: Margins) -> Selection:
     """Choose the number of clusters as a fit with ``n_clusters="auto"`` does."""
-    if not isinstance(estimator, PSC) or estimator.n_variables is not None or margins != "data":
-        fact = "<criterion='icl'> only works with PSC, and not with <n_variables> or normal scores."
+    learns = is_auto(estimator.n_components) or getattr(estimator, "n_variables", None) is not None
+    if not isinstance(estimator, PSC) or not learns or margins != "data":
+        fact = (
+            "<criterion='icl'> only works with PSC and <n_components='auto'> or <n_variables>, and "
+            "not with normal scores."
+        )
         raise ParameterError("criterion", fact, use("criterion", "auto"), value="icl")
     if numbers != [*range(1, numbers[-1] + 1)]:
         fact = (
@@ -300,8 +320,8 @@ def _select_as_a_fit(estimator: Any, X: Data, numbers: list[int], margins: Margi
     model = clone(estimator).set_params(n_clusters="auto", max_clusters=numbers[-1]).fit(X)
     table, best = model.selection_, int(model.n_clusters_)
     least = {1: np.nan}  # one cluster is compared in another way
-    for k, icl in zip(table["n_clusters"], table["icl"], strict=True):
-        least[k] = min(icl, least.get(k, np.inf))
+    for k, cost in zip(table["n_clusters"], table["cost"], strict=True):
+        least[k] = min(cost, least.get(k, np.inf))
     values = np.array([*least.values()])
     columns = {"n_clusters": np.array([*least]), "icl": values}
     columns["difference"] = values - np.nanmin(values) if len(least) > 1 else values
@@ -334,10 +354,7 @@ def _select_by_stability(
     if not isinstance(steps["cluster"], PSC):
         raise ParameterError(
             "estimator",
-            (
-                "select_n_clusters does not work with a consensus recipe. Make the recipe with "
-                "<consensus=False>."
-            ),
+            "select_n_clusters only works with a recipe that ends with PSC.",
         )
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:
@@ -364,40 +381,6 @@ def _select_by_stability(
     margin = _best(columns["stability"], largest=True)[1]
     model = found.models[found.best]
     return Selection(numbers[found.best], model, margin, columns, "stability", conclusion)
-
-
-def _shares(
-    estimator: SubspaceClusterer,
-    X: Data,
-    matrix: Array,
-    models: list[FittedModel],
-    criterion: ClustersCriterion,
-) -> tuple[dict[str, Array], int | None]:
-    """Return a dict from the name of a criterion to its terms (m, n): n samples in m models.
-
-    Only criteria that are sums over the samples are included. The second value is the dimension of
-    the single subspace that K = 1 was compared as, if it is larger than ``n_components`` asks
-    for; otherwise None.
-    """
-    errors = [(auto.closed_form_errors(m.clusters, matrix), m.clusters.labels) for m in models]
-    shares = {name: np.array([share(*each) for each in errors]) for name, share in PRESS.items()}
-    shares["likelihood"], dimension = _compared(models, matrix)
-    if criterion == "free":
-        if "max_components" not in estimator.get_params():
-            raise ParameterError(
-                "criterion",
-                f"<criterion='free'> needs PSC, because {type(estimator).__name__} does not "
-                "learn dimensions. Set <criterion='likelihood'>, or pass a PSC.",
-            )
-        most = max(estimator.get_params()["max_components"], int(np.max(estimator.n_components)))
-        open_ = {"n_components": "auto", "max_components": most}
-        numbers = [found.model.n_clusters for found in models]
-        learned = [fitted(estimator, X, n_clusters=k, **open_) for k in numbers]
-        pairs = zip(models, learned, strict=True)
-        likelier = [auto.likelier(*pair, matrix) for pair in pairs]
-        shares["learned"], _ = _compared(learned, matrix)
-        shares["free"], dimension = _compared(likelier, matrix)
-    return shares, dimension if criterion in ("likelihood", "free") else None
 
 
 def _differences(values: Array, shares: Array | None, place: int) -> dict[str, Array]:
@@ -429,14 +412,12 @@ def select_n_components(
         Samples in rows.
     max_components : int, default 5
         Largest dimension to try.
-    criterion : {"auto", "press", "noise", "joint"}, default "auto"
+    criterion : {"auto", "press", "noise"}, default "auto"
         - "auto": "press" if ``n_variables`` is set, otherwise "noise".
         - "press": PRESS of sparse loadings. It needs ``n_variables``.
         - "noise": counts the eigenvalues that are larger than noise, as
           `diagnostics.pca_components` does. If there are fewer than four variables per dimension,
           it assumes equal noise.
-        - "joint": chooses again in every iteration, as in the paper. "press" and "noise" choose
-          after a whole fit, and fit again.
 
     Returns
     -------
@@ -460,9 +441,8 @@ def select_n_components(
     max_components = as_count(max_components, "max_components", low=1, high=matrix.shape[1])
     criterion = as_choice(criterion, "criterion", get_args(DimensionsCriterion))
     sparse = getattr(estimator, "n_variables", None) is not None
-    default: DimensionsCriterion = "press" if sparse else "noise"
     if criterion == "auto":
-        criterion = default
+        criterion = "press" if sparse else "noise"
     if criterion == "press" and not sparse:
         raise ParameterError(
             "criterion",
@@ -471,19 +451,14 @@ def select_n_components(
         )
 
     fit_with = partial(fitted, estimator, X)
-    if criterion == "joint":
-        _check_clusterer(estimator, "n_variables")
-        found = auto.fit_jointly(fit_with, matrix, estimator._settings(), max_components)
-    else:
-        found = auto.fit_dimensions(fit_with, matrix, estimator, max_components, criterion)
+    found = auto.fit_dimensions(fit_with, matrix, estimator, max_components, criterion)
     model = found.model.set_params(init=estimator.get_params()["init"])
     auto.warn_of_largest_dimension(found.clusters, matrix, max_components)
-    rule = default if criterion == "joint" else criterion
-    if rule == "noise":
+    by_press = criterion == "press"
+    if not by_press:
         names = row_names(X)
         samples = [str(name) for name in (range(len(matrix)) if names is None else names)]
         auto.warn_of_one_subspace(found.clusters, matrix, max_components, samples, sparse=sparse)
-    by_press = rule == "press"
     columns = _dimension_columns(found, matrix, max_components, by_press=by_press)
     margin = _dimension_margin(columns) if by_press else float("nan")
     chosen = model.n_components_.tolist()

@@ -20,12 +20,12 @@ ELSEWHERE = (
 )  # fmt: skip
 # Parts of messages that only a call in Python provokes, by what the command never passes on.
 PYTHON_ALONE = (
-    "<init", "<weights", "<refine", "<min_components", "<method", "<consensus", "<cluster=",
+    "<init", "<weights", "<refine", "<min_components", "<method", "<cluster=",
     "<names>", "<expressed>", "<y>", "<by=", "<candidates", "adata", "AnnData", "fit_predict",
     "labels_", "pca_press", "pca_components", "recipes.expression", "row {} of X",
     "does not accept", "sample_weight", "<coverage", "<robust",
 )  # fmt: skip
-NAMES_OF_VALUES = {"loo_projection", "press_points", "press_sum", "codimension_one"}
+NAMES_OF_VALUES = {"loo_projection", "codimension_one"}
 ENDINGS = r"(csv|tsv|txt|gz|gct|cls|xlsx|xls|npz|parquet|h5ad|html|json)"
 
 

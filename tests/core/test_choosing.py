@@ -21,11 +21,9 @@ def test_closed_form_errors_on_sparse_loadings():
     assert_allclose(choice.closed_form_errors(X, basis), plain, rtol=1e-9)
 
 
-def test_three_ways_to_average():
+def test_press_is_the_mean_of_the_clusters_means():
     errors, labels = np.array([1.0, 3.0, 10.0]), np.array([0, 0, 1])
-    assert choice.press_of_points(errors, labels).sum() == pytest.approx(14 / 3)
     assert choice.press_of_clusters(errors, labels).sum() == pytest.approx(6)
-    assert choice.press_sum(errors, labels).sum() == pytest.approx(12)
 
 
 def test_differences_have_the_error_of_paired_samples():

@@ -1,7 +1,5 @@
 """Rows in view, for runs one after the other."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,7 +9,7 @@ from subspaces.core.criteria import names
 from subspaces.core.loop import alternate
 from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows
-from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
+from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 
 # n, p, dimensions, noise: few and many members, a cluster that is a point
@@ -54,21 +52,6 @@ def test_a_cluster_that_was_met_before_is_not_fitted_again():
     once = samples.views(first(problem, 0))
     again = samples.views(first(problem, 0))
     assert all(a is b for a, b in zip(once, again, strict=True))
-
-
-def test_dimensions_are_chosen_with_every_partition():
-    problem = posed(SHAPES[0], "loo")
-    asked = []
-
-    def dimension_of(k, members):
-        asked.append(len(members))
-        return 1 + k
-
-    found = run(RowsOfUnknownDimension(problem, dimension_of))
-    assert found.subspaces == (1, 2, 3)
-    assert len(asked) >= 3 * found.n_iter
-    given = run(RowsInView(replace(problem, dimensions=(1, 2, 3))))
-    assert_allclose(found.path[0], given.path[0])
 
 
 @pytest.mark.filterwarnings("ignore")

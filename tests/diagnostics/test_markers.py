@@ -440,7 +440,7 @@ def genes_in_counts(n_genes=300):
     return pd.DataFrame(X, columns=[f"g{j}" for j in range(n_genes)])
 
 
-@pytest.mark.parametrize("options", [{}, {"consensus": True}, {"n_components": 1}])
+@pytest.mark.parametrize("options", [{}, {"n_components": 1}])
 def test_a_recipe_tests_all_genes_of_its_raw_table_by_name(options):
     counts = genes_in_counts()
     recipe = expression(2, random_state=0, **options).set_params(prepare__n_genes=40).fit(counts)

@@ -4,7 +4,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import subspaces
 from subspaces import all_estimators
-from subspaces.recipes import ConsensusProfiles, ExpressionScaler
+from subspaces.recipes import ExpressionScaler
 from tests.estimators.checks import CLUSTERERS, check_as_scikit_learn_does
 
 pytestmark = [
@@ -47,7 +47,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("kind", [*CLUSTERERS.values(), ConsensusProfiles])
+@pytest.mark.parametrize("kind", CLUSTERERS.values())
 def test_scikit_learns_own_checks(kind):
     model = kind(**QUICK.get(kind.__name__, {}))
     expected = DRAWN if has_fit_parameter(model, "sample_weight") else {}

@@ -30,7 +30,7 @@ from subspaces import (
     recipes,
 )
 from subspaces.datasets import make_subspaces
-from subspaces.recipes import ConsensusProfiles, ExpressionScaler
+from subspaces.recipes import ExpressionScaler
 from subspaces.runtime.fitted import is_fitted_name
 from tests.estimators.checks import CLUSTERERS
 from tests.warned import refuses
@@ -117,7 +117,6 @@ KINDS = {
         **{name: (name, {"bound": 2.0}) for name in DENSE},
         "few variables": ("dense", {"n_variables": 3}),
     },
-    ConsensusProfiles: {name: (name, {}) for name in DENSE},
 }
 PAIRS = [
     (kind, first, second)
@@ -187,7 +186,7 @@ def test_a_second_fit_remembers_nothing_of_the_first(kind, first, second):
 
 def test_every_estimator_is_here():
     assert set(KINDS) >= {kind for _, kind in all_estimators()}
-    assert set(KINDS) >= {ExpressionScaler, ConsensusProfiles}
+    assert ExpressionScaler in KINDS
     assert len(PAIRS) > 400
 
 

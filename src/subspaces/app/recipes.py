@@ -26,7 +26,6 @@ from subspaces.app.expression_scaler import (
     as_preparation,
     as_table,
 )
-from subspaces.consensus import MOST_GENES, ConsensusProfiles
 from subspaces.data.validation import row_names
 from subspaces.diagnostics._markers import Markers, markers_of_model
 from subspaces.estimators import PSC
@@ -35,9 +34,8 @@ from subspaces.facts import with_facts
 from subspaces.messages import Advice, ParameterError, ParameterTypeError
 from subspaces.preparation import Preparation
 from subspaces.runtime.fitted import draft_of
-from subspaces.runtime.parameters import as_flag
 
-__all__ = ["ConsensusProfiles", "ExpressionScaler", "Recipe", "expression", "single_cell"]
+__all__ = ["ExpressionScaler", "Recipe", "expression", "single_cell"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -196,9 +194,9 @@ class Recipe(Pipeline):
         check_is_fitted(model)
         if not isinstance(model, SubspaceClusterer):
             raise ParameterTypeError(
-                "consensus",
-                f"A recipe with {type(model).__name__} has no report and no model file. Set "
-                "<consensus=False>, or save it with joblib.dump(recipe, path).",
+                "cluster",
+                f"A recipe with {type(model).__name__} has no report and no model file. Save it "
+                "with joblib.dump(recipe, path).",
             )
         return with_facts(model, preparation=self._preparation(X), X=X)
 
@@ -264,7 +262,6 @@ def expression(
     *,
     n_components: PerCluster | None = None,
     n_variables: PerCluster | Auto | None = None,
-    consensus: bool = False,
     random_state: Seed = None,
 ) -> Recipe:
     """Make a recipe that finds subtypes in gene expression.
@@ -283,11 +280,6 @@ def expression(
         ``n_variables`` is set.
     n_variables : None, int or "auto", default None
         Number of genes per axis, as in `PSC`. If it is set, all principal axes are kept.
-    consensus : bool, default False
-        Whether to combine many Gaussian mixtures instead of one fit (`ConsensusProfiles` instead of
-        PSC). They use 500, 2,000 and 5,000 genes, scaled samples or not, and K or 2 K axes. This
-        takes seconds, and we found no proof that it is better ("Prepare expression data",
-        https://subspaces.readthedocs.io).
     random_state : int, RandomState or None
         Seed.
 
@@ -321,15 +313,6 @@ def expression(
     >>> sorted(found.tolist()) == [f"x{j}" for j in range(100, 110)]
     True
     """
-    if as_flag(consensus, "consensus"):
-        if n_components is not None or n_variables is not None:
-            raise ParameterError(
-                "consensus",
-                "<consensus=True> only works with mean profiles. Leave out <n_components> and "
-                "<n_variables>.",
-            )
-        cluster = ConsensusProfiles(n_clusters, random_state=random_state)
-        return Recipe([("prepare", ExpressionScaler(n_genes=MOST_GENES)), ("cluster", cluster)])
     return _recipe(ExpressionScaler(), n_clusters, n_components, n_variables, random_state)
 
 

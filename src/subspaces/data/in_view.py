@@ -6,7 +6,6 @@ another, is looked up; sparse loadings start from those of the last sweep.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -156,28 +155,3 @@ class RowsInView(Searchable):
                 self._met, self._bytes = {}, size
             self._met[key] = view
         return view
-
-
-class RowsOfUnknownDimension(RowsInView):
-    """Rows whose clusters get new dimensions at every sweep: the paper's joint scheme.
-
-    [MM2014, sec. model selection]. dimension_of(k, members): the dimension of a cluster. Objectives
-    under different dimensions are not comparable, so the last partition of a run is kept. The
-    ``subspaces`` of an assignment are the chosen dimensions (K,).
-    """
-
-    def __init__(self, problem: Problem, dimension_of: Callable[[int, Labels], int]) -> None:
-        super().__init__(problem)
-        self._dimension_of, self._compiled = dimension_of, None
-
-    def assign(self, here: Fitted) -> Assignment:
-        """Choose dimensions, fit, and return each row's cluster of least cost."""
-        found = super().assign(here)
-        return replace(found, iteration_cost=0.0, subspaces=self.dimensions)
-
-    def _views_of(self, labels: Labels) -> list[ClusterView]:
-        if labels is not self._labels:
-            members = [np.flatnonzero(labels == k) for k in range(self.problem.n_clusters)]
-            self.dimensions = tuple(self._dimension_of(k, own) for k, own in enumerate(members))
-            self.problem = replace(self.problem, dimensions=self.dimensions)
-        return super()._views_of(labels)

@@ -13,10 +13,7 @@ from subspaces.psc.choice import TIE
 CRITERION_NAMES = {
     "icl": "ICL criterion",
     "press": "PRESS",
-    "press_points": "PRESS, mean over samples",
-    "press_sum": "PRESS, summed over clusters",
     "likelihood": "-log leave-one-out likelihood",
-    "free": "-log leave-one-out likelihood, free dimensions",
     "sod": "second-order difference",
     "stability": "agreement of halves",
     "gap": "permutation gap",
@@ -89,7 +86,7 @@ def candidates(model: Any, *, ax: Axes | None = None) -> Any:
     """
     model = last_step(model)
     table = getattr(model, "selection_", None) or {}
-    if not table.get("icl"):
+    if not table.get("cost"):
         raise ParameterTypeError(
             "model",
             f"This {type(model).__name__} was fitted with a fixed number of clusters, so there is "
@@ -102,7 +99,7 @@ def candidates(model: Any, *, ax: Axes | None = None) -> Any:
             ax.plot([*line], [*line.values()], ms=4, label=name, **style.look_of(place))
         if chosen > 1:
             ax.plot(chosen, 0.0, "o", ms=10, mfc="none", color="black")
-        ax.set(xlabel=PARAMETER_NAMES["n_clusters"], ylabel="criterion (ICL) above the best")
+        ax.set(xlabel=PARAMETER_NAMES["n_clusters"], ylabel="criterion above the best")
         ax.set(
             title=f"chosen: {chosen} cluster{'s' * (chosen > 1)}",
             xticks=[*set(table["n_clusters"])],

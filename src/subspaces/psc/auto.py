@@ -1,7 +1,7 @@
 """Fits of sparse loadings that choose what is "auto", and what choices are judged and doubted by.
 
-Without `n_variables` the numbers are chosen by `choice.choose`. What is chosen by is computed from
-`Clusters`, whatever estimator found them, so that `subspaces.selection` chooses in the same way.
+All other numbers are chosen by `choice.choose`. What is chosen by is computed from `Clusters`,
+whatever estimator found them, so that `subspaces.selection` chooses in the same way.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,28 +10,22 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from subspaces._types import Array, DimensionsCriterion, Indices, Penalty
-from subspaces.core.loop import alternate
+from subspaces._types import Array, DimensionsCriterion, Penalty
 from subspaces.core.row_order import neighbours_depend
-from subspaces.core.search import first_partition
-from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
-from subspaces.messages import Advice, ChoiceWarning, TrustWarning, Verdict, use
+from subspaces.messages import Advice, ChoiceWarning, TrustWarning, use
 from subspaces.pca.verdict import doubts_about_components
-from subspaces.progress import Step
-from subspaces.psc import choosing
-from subspaces.psc.best_partition import seeded_starts
+from subspaces.psc import choice, choosing
+from subspaces.psc.candidates import Candidate
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.result import Clusters, Fit
 from subspaces.psc.settings import (
     Settings,
     is_auto,
-    pose,
     warn_of_unequal_dimensions,
 )
 from subspaces.runtime.warning import collect_warnings, doubt, warn
 from subspaces.starts.screening import screen_variables
 from subspaces.subspace import (
-    centre_of,
     principal_axes,
     squared_residual,
 )
@@ -47,7 +41,7 @@ HEAVY = 0.6
 FEW_VALUES = 4
 
 
-class Candidate(Protocol):
+class HasClusters(Protocol):
     """What is chosen from: a `Fit`, or a fitted estimator of `subspaces.selection`."""
 
     @property
@@ -55,30 +49,27 @@ class Candidate(Protocol):
         """The clusters that it found."""
 
 
-C = TypeVar("C", bound=Candidate)
+C = TypeVar("C", bound=HasClusters)
 # Fits anew, quietly, with some parameters changed.
 FitWith = Callable[..., C]
 
 
-def fit_automatic(X: Array, settings: Settings) -> Fit:
+def fit_sparse(X: Array, settings: Settings) -> Fit:
     """Return the fit of sparse loadings with the chosen numbers, its `selection` filled in.
 
-    With ``n_clusters="auto"`` the candidates are 1 to ``max_clusters``, but at most n // 4.
+    The number of clusters is chosen with open dimensions, since one for all may fit no cluster.
     """
-    most = min(settings.max_clusters, max(len(X) // 4, 1))
-    given = settings.n_clusters
-    candidates = range(1, most + 1) if is_auto(given) else [int(given)]
-    free = len(candidates) > 1 and learns_beside(settings)
-    fits: list[Fit] = []
-    for n_clusters in candidates:
-        posed = replace(settings, n_clusters=n_clusters)
-        fits.append(_free(X, posed) if free else fit_one(X, posed))
-        settings.tell(Step("candidate", len(fits), len(candidates), f"{n_clusters} clusters"))
-    table = selection_table(fits, X)
-    best = fits[int(np.argmin(table["likelihood"]))]
-    if free:
-        best = fit_one(X, replace(settings, n_clusters=len(best.subspaces)))
-    return replace(best, selection=table)
+    if is_auto(settings.n_clusters):
+        chosen, selection = choice.choose(X, replace(settings, n_components="auto"))
+        found = fit_one(X, replace(settings, n_clusters=chosen.n_clusters))
+    else:
+        found = fit_one(X, settings)
+        alone = [Candidate(found.labels, tuple(found.clusters.dimensions), found.affine, 0.0)]
+        selection = choice.table_of(alone, alone, None)
+    asked = {"n_components": settings.n_components, "n_variables": settings.n_variables}
+    numbers = [each["n_clusters"] for each in selection["answers"]]
+    answers = [{"n_clusters": k, **asked} for k in numbers]
+    return replace(found, selection={**selection, "answers": answers})
 
 
 def quiet_fit(X: Array, settings: Settings, **changes: Any) -> Fit:
@@ -112,38 +103,6 @@ def _with_dimensions(X: Array, settings: Settings) -> Fit:
         return quiet_fit(X, settings, **changes)
 
     return fit_dimensions(fit_with, X, settings, most, "press")
-
-
-def fit_learned(X: Array, settings: Settings) -> Fit:
-    """Return the fit with ``n_components="auto"``, whatever dimension was given."""
-    most = max(settings.max_components, int(np.max(np.asarray(settings.n_components))))
-    return fit_one(X, replace(settings, n_components="auto", max_components=most))
-
-
-def _free(X: Array, settings: Settings) -> Fit:
-    """Return the likelier of two fits: with the given dimension, and with learned ones."""
-    return likelier(fit_one(X, settings), fit_learned(X, settings), X)
-
-
-def likelier(given: C, learned: C, X: Array) -> C:
-    """Return the candidate of larger leave-one-out likelihood; both have the same K."""
-    return min((given, learned), key=lambda candidate: likelihood(candidate.clusters, X).sum())
-
-
-def learns_beside(settings: "Settings | HasLoadings") -> bool:
-    """Whether numbers of clusters are compared by the better of two fits each.
-
-    With sparse loadings of given dimension: one dimension for all clusters may fit none of them,
-    so that a fit with learned ones is made, too.
-    """
-    sparse = getattr(settings, "n_variables", None) is not None
-    return sparse and not is_auto(settings.n_components)
-
-
-class HasLoadings(Protocol):
-    """An estimator with dimensions, and perhaps ``n_variables``."""
-
-    n_components: Any
 
 
 def fit_dimensions(
@@ -203,36 +162,6 @@ def variables_per_cluster(asked: Any, n_clusters: int) -> Sequence[int | None]:
     return [given] * n_clusters if np.ndim(given) == 0 else list(given)
 
 
-def fit_jointly(fit_with: FitWith[C], X: Array, settings: Settings, max_components: int) -> C:
-    """Return the fit of the paper's joint scheme, which chooses dimensions at every sweep.
-
-    The choice is by PRESS with sparse loadings. Without them PRESS would take the largest
-    dimension, and the noise edge decides. From the labels and dimensions that each start ends in,
-    a fit with these dimensions held goes on; the fit with the least PRESS is returned.
-    """
-    settings = replace(settings, n_components=min(2, max_components))
-    problem = pose(settings, X)
-    starts, seeds = seeded_starts(X, problem, settings)
-    method: DimensionsCriterion = "noise" if problem.sparsity is None else "press"
-    affine, variables = problem.affine, problem.allowed_variables
-
-    def dimension_of(k: int, members: Indices) -> int:
-        rows = X[members] - centre_of(X[members], affine)
-        found = choosing.dimension_of_members(
-            rows, affine, max_components, method, variables[k], settings.penalty
-        )
-        return max(found, fewest_dimensions(settings))
-
-    fits = []
-    for (_, start), seed in zip(starts, seeds, strict=True):
-        random = np.random.default_rng(seed)
-        first = first_partition(RowsInView(problem), start, random)
-        samples = RowsOfUnknownDimension(problem, dimension_of)
-        found = alternate(samples, first, max_iter=settings.max_iter, random=random)
-        fits.append(fit_with(n_components=list(found.subspaces), init=found.labels))
-    return min(fits, key=lambda candidate: press(candidate.clusters, X))
-
-
 # What candidates are compared by.
 
 
@@ -272,51 +201,6 @@ def residuals_of(clusters: Clusters, X: Array) -> Array:
         image = rows @ subspace.basis @ np.linalg.pinv(subspace.basis)
         residuals[clusters.labels == k] = rows - image
     return residuals
-
-
-def compared_likelihoods(candidates: Sequence[Clusters], X: Array) -> tuple[Array, int | None]:
-    """Return -log leave-one-out density of each sample by each candidate, (m, n); a dimension.
-
-    If the first has one cluster, one subspace is compared with the best candidate of several
-    clusters by `choosing.against_one_subspace`. The first row is then the row of that best one
-    plus the difference found, and the dimension is that of the one subspace, or None if it is
-    not larger than the first candidate's. Otherwise the dimension is None.
-    """
-    shares = np.array([likelihood(clusters, X) for clusters in candidates])
-    one = candidates[0]
-    if len(candidates) == 1 or len(one.subspaces) > 1:
-        return shares, None
-    totals = shares[1:].sum(axis=1)
-    rival = 1 + int(np.argmin(np.where(np.isfinite(totals), totals, np.inf)))
-    labels, dimensions = candidates[rival].labels, candidates[rival].dimensions
-    own = one.dimensions[0]
-    tried = range(own, max(sum(dimensions), own) + 1)
-    worse, dimension = choosing.against_one_subspace(X, labels, dimensions, one.affine, tried)
-    shares[0] = shares[rival] + worse
-    return shares, dimension if dimension > own else None
-
-
-def selection_table(fits: Sequence[Fit], X: Array) -> dict[str, Any]:
-    """Return ``selection_`` of `PSC`, a dict with one list entry per fit, verdict and grade.
-
-    The lists are K, likelihoods, dimensions, differences from the best and standard errors.
-    """
-    candidates = [fit.clusters for fit in fits]
-    numbers = [len(clusters.subspaces) for clusters in candidates]
-    shares, dimension = compared_likelihoods(candidates, X)
-    behind, errors = choosing.differences(shares)
-    return {
-        "n_clusters": numbers,
-        "likelihood": shares.sum(axis=1).tolist(),
-        "n_components": [clusters.dimensions for clusters in candidates],
-        "difference": behind.tolist(),
-        "standard_error": errors.tolist(),
-        **_in_words(choosing.verdict_on_clusters(numbers, behind, errors, dimension)),
-    }
-
-
-def _in_words(verdict: Verdict) -> dict[str, str]:
-    return {"verdict": str(verdict), "grade": verdict.grade.value}
 
 
 def first_guess_of_variables(X: Array, n_clusters: int) -> int:

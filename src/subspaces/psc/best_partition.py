@@ -74,19 +74,14 @@ def best_partition(
     return best, runs
 
 
-def starts(
-    X: Array, problem: Problem, settings: Settings, *, learned: bool = False
-) -> list[tuple[str, Start]]:
-    """Return the starts as pairs of a name and a function that returns first labels.
-
-    learned: whether the sweeps learn the dimensions, so that those of the problem are a guess.
-    """
+def starts(X: Array, problem: Problem, settings: Settings) -> list[tuple[str, Start]]:
+    """Return the starts as pairs of a name and a function that returns first labels."""
     automatic = DEFAULT_STARTS if problem.sparsity is None else DEFAULT_SPARSE_STARTS
     given = settings.n_init if settings.n_init != "auto" else automatic
     n_starts = as_count(given, "n_init", low=1)
     named = registry.find(settings.init)
     if named is not None:
-        return named.choose(problem, n_starts, learned=learned)
+        return named.choose(problem, n_starts)
     if not callable(settings.init):
         labels = given_labels(settings, settings.init, len(X))
         return [("labels", lambda problem, random: labels)]
@@ -95,23 +90,6 @@ def starts(
         return given_labels(settings, called(settings, X, random), len(X))
 
     return [("callable", start)] * n_starts
-
-
-def seeded_starts(
-    X: Array, problem: Problem, settings: Settings
-) -> tuple[list[tuple[str, Start]], list[int]]:
-    """Return the starts and a seed for each, for sweeps of all rows that learn the dimensions."""
-    random = as_generator(settings.random_state)
-    chosen = landmarks.landmarks(problem, random) if _names_portfolio(settings) else None
-    if chosen is None:
-        found = starts(X, problem, settings, learned=True)
-    else:
-        small = problem.subset(chosen)
-        found = [
-            (name, landmarks.extended(start, small, chosen))
-            for name, start in starts(X, small, settings, learned=True)
-        ]
-    return found, random.integers(2**31, size=len(found)).tolist()
 
 
 def _names_portfolio(settings: Settings) -> bool:

@@ -1,12 +1,13 @@
 """Candidates for what is left open: the number of clusters, their dimensions, a centre or none.
 
 A candidate is a mixture of K Gaussians with R_k axes each and one noise variance (PPCA), fitted by
-a few steps of EM from labels. Candidates are ranked by
+a few steps of EM from labels. If dimensions are open, candidates are ranked by
 
     C = -log likelihood + PENALTY/2 * (free parameters) * log n - sum_ik z_ik log z_ik,
 
 the integrated completed likelihood [Biernacki et al. 2000] with a somewhat larger penalty; less is
-better. What it does on real tables and on noise: benchmarks/automatic.py.
+better. What it does on real tables and on noise: benchmarks/automatic.py. With given dimensions the
+entropy would join clusters that overlap, and `choice` ranks by the leave-one-out likelihood.
 
 ======  ================  =========  ===========================================================
 symbol  name              shape      meaning
@@ -37,8 +38,7 @@ from subspaces.starts.spectral import k_means
 from subspaces.subspace import centre_of, principal_axes
 
 # Charge for a parameter, in units of BIC's. From 1 to 2 it makes little difference on real tables.
-# With dimensions that are given the clusters are taken to be such Gaussians, and less will do.
-PENALTY, PENALTY_OF_GIVEN = 1.25, 0.5
+PENALTY = 1.25
 # Dimensions that all clusters of a first candidate have; then each cluster gets its own.
 COMMON = (0, 1, 2, 3, 5)
 # Mixtures of common dimensions that go on with dimensions of their own.
@@ -62,12 +62,15 @@ Numbers = Sequence[int] | Array
 
 @dataclass(frozen=True)
 class Candidate:
-    """Labels (n,), the dimension of each cluster, whether they have centres, and C."""
+    """Labels (n,), the dimension of each cluster, whether they have centres, and the cost.
+
+    cost: what candidates are ranked by, C unless `choice` says otherwise; less is better.
+    """
 
     labels: Labels
     dimensions: tuple[int, ...]
     affine: bool
-    icl: float
+    cost: float
 
     @property
     def n_clusters(self) -> int:
@@ -97,13 +100,12 @@ def of_number(rows: Array, settings: Settings, n_clusters: int) -> Iterator[Cand
         return
     models = (True, False) if is_auto(settings.affine) else (bool(settings.affine),)
     starts = dict(_starts(rows, settings, n_clusters, models))
-    penalty = _penalty(settings)
     for affine in models:
         labels = [start for name, start in starts.items() if affine or name != "means"]
         if not labels:
             continue
         mixtures = [
-            _best_climb(rows, labels, dimensions, affine, penalty)
+            _best_climb(rows, labels, dimensions, affine)
             for dimensions in _common_dimensions(rows, settings, n_clusters, affine)
         ]
         if not mixtures:
@@ -119,8 +121,8 @@ def of_number(rows: Array, settings: Settings, n_clusters: int) -> Iterator[Cand
                 yield candidate
 
 
-def searched(rows: Array, settings: Settings, candidate: Candidate) -> Candidate:
-    """Return the better of a candidate and the one that a full search with its numbers leads to."""
+def searched(rows: Array, settings: Settings, candidate: Candidate) -> Candidate | None:
+    """Return the candidate that a full search with the numbers of another leads to, if any."""
     posed = replace(
         settings,
         n_clusters=candidate.n_clusters,
@@ -129,12 +131,10 @@ def searched(rows: Array, settings: Settings, candidate: Candidate) -> Candidate
     )
     with collect_warnings():
         labels = search_rows(rows, posed).labels
-    numbers = candidate.dimensions, candidate.affine
-    mixture = _best_climb(rows, [labels], *numbers, _penalty(settings))
+    mixture = _best_climb(rows, [labels], candidate.dimensions, candidate.affine)
     if is_auto(settings.n_components):
         mixture = _with_own_dimensions(rows, mixture, candidate.affine, settings.max_components)
-    found = _of_mixture(mixture, candidate.affine)
-    return candidate if found is None or found.icl >= candidate.icl else found
+    return _of_mixture(mixture, candidate.affine)
 
 
 def _starts(
@@ -174,21 +174,13 @@ def _rank(rows: Array, affine: bool) -> int:
     return principal_axes(rows - centre_of(rows, affine)).rank
 
 
-def _penalty(settings: Settings) -> float:
-    return PENALTY if is_auto(settings.n_components) else PENALTY_OF_GIVEN
-
-
 def _best_climb(
-    rows: Array,
-    starts: Sequence[Labels],
-    dimensions: tuple[int, ...],
-    affine: bool,
-    penalty: float,
+    rows: Array, starts: Sequence[Labels], dimensions: tuple[int, ...], affine: bool
 ) -> Mixture:
-    numbers, first = (dimensions, affine), [_soft(start, len(dimensions)) for start in starts]
-    climbs = [climb(rows, each, *numbers, SHORT, penalty) for each in first]
+    first = [_soft(start, len(dimensions)) for start in starts]
+    climbs = [climb(rows, each, dimensions, affine, SHORT) for each in first]
     best = min(climbs, key=lambda mixture: mixture.icl)
-    return climb(rows, best.memberships, *numbers, LONG, penalty)
+    return climb(rows, best.memberships, dimensions, affine, LONG)
 
 
 def _with_own_dimensions(rows: Array, mixture: Mixture, affine: bool, largest: int) -> Mixture:
@@ -216,12 +208,7 @@ def _soft(labels: Labels, n_clusters: int) -> Array:
 
 
 def climb(
-    rows: Array,
-    memberships: Array,
-    dimensions: tuple[int, ...],
-    affine: bool,
-    steps: int,
-    penalty: float = PENALTY,
+    rows: Array, memberships: Array, dimensions: tuple[int, ...], affine: bool, steps: int
 ) -> Mixture:
     """Return the mixture after at most ``steps`` steps of EM from memberships (n, K)."""
     n, p = rows.shape
@@ -242,7 +229,7 @@ def climb(
         before = log_likelihood
     free = n_parameters(dimensions, p, affine=affine, shared=True)
     entropy = -float(xlogy(memberships, memberships).sum())
-    icl = -log_likelihood + 0.5 * penalty * free * np.log(n) + entropy
+    icl = -log_likelihood + 0.5 * PENALTY * free * np.log(n) + entropy
     return Mixture(memberships, dimensions, icl)
 
 

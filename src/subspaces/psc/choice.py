@@ -3,7 +3,8 @@
 The best candidate of several clusters (`candidates.py`) is kept if one group does not describe the
 samples as well: if they are likelier under it than under one subspace of as many dimensions, each
 left out and with Student tails (`choosing.against_one_subspace`), or if K-means cuts them better
-than any table of one group (`one_group.py`). Otherwise there is one cluster.
+than any table of one group (`one_group.py`). Otherwise there is one cluster. Candidates are ranked
+by C, and by their leave-one-out likelihood if dimensions are given.
 """
 
 from collections.abc import Sequence
@@ -35,13 +36,14 @@ RISES = 3
 # If the share of complete rows is at least this, rows with missing values are ignored.
 MOSTLY_COMPLETE = 0.5
 # Axes in which clusters are compared with one group: skewness shows in more than the leading ten.
+# Clusters of given dimensions are compared on all axes.
 JUDGED_AXES = 15
 # Standard errors by which clusters must be likelier than one subspace. Clusters of given dimensions
-# must be likelier at all.
+# and those of sparse loadings must be likelier at all.
 CLEARLY = 3.0
 # Tables of one group that are cut by K-means, and the level of the test.
 TABLES, LEVEL = 39, 0.05
-# Answers that are named, and the difference in C up to which they are about as good.
+# Answers that are named, and the difference in cost up to which they are about as good.
 ANSWERS, TIE = 3, 20.0
 # A column is centred if its mean is at most this share of its spread. Its origin means nothing.
 CENTRED = 1e-8
@@ -78,16 +80,18 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     looked_at, rows = rows_to_look_at(X)
     numbers = numbers_to_try(rows, settings)
     seen = leading_axes(rows, axes_to_see(settings, numbers))
-    models = replace(settings, affine=True) if _is_centred(settings, rows) else settings
+    models = replace(settings, n_variables=None)  # candidates use all variables
+    if _is_centred(settings, rows):
+        models = replace(models, affine=True)
     if not isinstance(settings.init, str) and not callable(settings.init):
         models = replace(models, init=np.asarray(settings.init)[looked_at])
-    found = candidates(seen, models, numbers)
-    found += [searched(seen, models, each) for each in best_of_each_number(found)[:ANSWERS]]
+    found = candidates(rows, seen, models, numbers)
+    again = [searched(seen, models, each) for each in best_of_each_number(found)[:ANSWERS]]
+    found += [_with_cost(rows, settings, each) for each in again if each is not None]
     best = best_of_each_number(found)
     against = None
     if best and is_auto(settings.n_clusters):
-        clearly = CLEARLY if is_auto(settings.n_components) else 0.0
-        against = against_one_group(rows, best[0], clearly)
+        against = against_one_group(rows, settings, best[0])
     if not best or (against is not None and not against.keeps):
         chosen = _one_cluster(rows, settings) if not numbers or against else _simplest(settings)
     else:
@@ -98,19 +102,32 @@ def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
     return chosen, table
 
 
-def candidates(rows: Array, settings: Settings, numbers: Sequence[int]) -> list[Candidate]:
-    """Return the candidates of ascending numbers, until C has risen three times in a row."""
+def candidates(
+    rows: Array, seen: Array, settings: Settings, numbers: Sequence[int]
+) -> list[Candidate]:
+    """Return the candidates of ascending numbers, until the cost has risen three times in a row.
+
+    seen (n, q): the rows (n, p) along the axes in which candidates are found.
+    """
     found: list[Candidate] = []
     before, risen = np.inf, 0
     for done, k in enumerate(numbers, start=1):
-        some = list(of_number(rows, settings, k))
+        some = [_with_cost(rows, settings, each) for each in of_number(seen, settings, k)]
         settings.tell(Step("candidate", done, len(numbers), f"{k} clusters"))
-        least = min((each.icl for each in some), default=before)
+        least = min((each.cost for each in some), default=before)
         risen = risen + 1 if least > before else 0
         found, before = found + some, least
         if risen == RISES:
             break
     return found
+
+
+def _with_cost(rows: Array, settings: Settings, candidate: Candidate) -> Candidate:
+    """Return the candidate with what it is ranked by: with given dimensions the likelihood."""
+    if is_auto(settings.n_components):
+        return candidate
+    numbers = candidate.labels, candidate.dimensions, candidate.affine
+    return replace(candidate, cost=float(choosing.left_out_likelihood(rows, *numbers).sum()))
 
 
 def _with_numbers(X: Array, rows: Array, settings: Settings, candidate: Candidate) -> Settings:
@@ -155,25 +172,25 @@ def numbers_to_try(rows: Array, settings: Settings) -> Sequence[int]:
 
 
 def axes_to_see(settings: Settings, numbers: Sequence[int]) -> int:
-    """Return the number of leading axes of a wide table; subspaces of given dimensions fit in."""
+    """Return the number of leading axes of a wide table; all clusters of given dimension fit in."""
     if is_auto(settings.n_components) or not numbers:
         return AXES
-    return max(AXES, numbers[0] * (int(np.max(settings.n_components)) + 1))
+    return max(AXES, numbers[-1] * (int(np.max(settings.n_components)) + 1))
 
 
 def best_of_each_number(found: Sequence[Candidate]) -> list[Candidate]:
     """Return the best candidate of each number of clusters, the best first."""
     best: dict[int, Candidate] = {}
-    for candidate in sorted(found, key=lambda candidate: candidate.icl):
+    for candidate in sorted(found, key=lambda candidate: candidate.cost):
         best.setdefault(candidate.n_clusters, candidate)
     return list(best.values())
 
 
 def against_one_subspace(rows: Array, candidate: Candidate) -> AgainstOne:
-    """Compare a candidate with one subspace, by the likelihood of the samples."""
-    seen, k = leading_axes(rows, JUDGED_AXES), candidate.n_clusters
+    """Compare a candidate with one subspace, by the likelihood of the samples (n, p)."""
+    k = candidate.n_clusters
     worse, _ = choosing.against_one_subspace(
-        seen,
+        rows,
         candidate.labels,
         candidate.dimensions,
         candidate.affine,
@@ -182,9 +199,12 @@ def against_one_subspace(rows: Array, candidate: Candidate) -> AgainstOne:
     return AgainstOne(float(worse.sum()), float(np.sqrt(len(rows)) * worse.std(ddof=1)))
 
 
-def against_one_group(rows: Array, candidate: Candidate, clearly: float) -> AgainstOne:
+def against_one_group(rows: Array, settings: Settings, candidate: Candidate) -> AgainstOne:
     """Compare a candidate with one subspace, and with one group of samples if that is close."""
-    found = replace(against_one_subspace(rows, candidate), clearly=clearly)
+    is_open = is_auto(settings.n_components)
+    judged = leading_axes(rows, JUDGED_AXES) if is_open else rows
+    clearly = CLEARLY if is_open and settings.n_variables is None else 0.0
+    found = replace(against_one_subspace(judged, candidate), clearly=clearly)
     k = candidate.n_clusters
     if found.is_clear:
         return found
@@ -212,7 +232,7 @@ def is_rather_one(clusters: Clusters, X: Array) -> bool:
     if len(dimensions) == 1 or np.any(sizes < np.add(dimensions, 2)):
         return False
     candidate = Candidate(clusters.labels, tuple(dimensions), clusters.affine, np.nan)
-    return against_one_subspace(X, candidate).gain <= 0.0
+    return against_one_subspace(leading_axes(X, JUDGED_AXES), candidate).gain <= 0.0
 
 
 def _one_cluster(rows: Array, settings: Settings) -> Settings:
@@ -236,16 +256,16 @@ def table_of(
     found: Sequence[Candidate], best: Sequence[Candidate], against: AgainstOne | None
 ) -> dict[str, Any]:
     """Return ``selection_``: a list entry for each candidate, the answers, verdict and grade."""
-    ranked = sorted(found, key=lambda candidate: -candidate.icl)
+    ranked = sorted(found, key=lambda candidate: -candidate.cost)
     distinct = {(each.n_clusters, not each.affine, each.dimensions): each for each in ranked}
     ordered = [distinct[key] for key in sorted(distinct)]
-    least = min((each.icl for each in found), default=np.nan)
+    least = min((each.cost for each in found), default=np.nan)
     return {
         "n_clusters": [each.n_clusters for each in ordered],
         "n_components": [list(each.dimensions) for each in ordered],
         "affine": [each.affine for each in ordered],
-        "icl": [float(each.icl) for each in ordered],
-        "difference": [float(each.icl - least) for each in ordered],
+        "cost": [float(each.cost) for each in ordered],
+        "difference": [float(each.cost - least) for each in ordered],
         "against_one": None if against is None else vars(against),
         "answers": answers(best, against),
         **_in_words(verdict_on(best, against)),
@@ -259,8 +279,8 @@ def _in_words(verdict: Verdict) -> dict[str, str]:
 
 def verdict_of(table: dict[str, Any]) -> Verdict:
     """Return the verdict of ``selection_`` as a value."""
-    rows = zip(*(table[name] for name in ("n_components", "affine", "icl")), strict=True)
-    found = [Candidate(np.empty(0, int), tuple(r), affine, icl) for r, affine, icl in rows]
+    rows = zip(*(table[name] for name in ("n_components", "affine", "cost")), strict=True)
+    found = [Candidate(np.empty(0, int), tuple(r), affine, cost) for r, affine, cost in rows]
     against = None if table["against_one"] is None else AgainstOne(**table["against_one"])
     return verdict_on(best_of_each_number(found), against)
 
@@ -279,16 +299,19 @@ def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict
     if not best:
         return Verdict("alone", "We only tried 1 cluster.", {"chosen": 1})
     chosen, others = best[0], best[1:ANSWERS]
-    near = [each.n_clusters for each in others if each.icl - chosen.icl < TIE]
+    near = [each.n_clusters for each in others if each.cost - chosen.cost < TIE]
     figures: dict[str, Any] = {"chosen": chosen.n_clusters, "near": sorted(near)}
     if against is not None and not against.keeps:
         figures |= {"chosen": 1, "near": [chosen.n_clusters], "rival": chosen.n_clusters}
         fact = (
             "One group describes the samples as well as {rival} clusters do, so we chose 1 cluster."
         )
-        advice = (_look_at(chosen.n_clusters),) if against.gain > 0.0 else ()
+        number = chosen.n_clusters
+        advice = Advice(
+            f"if you expect groups, look at <n_clusters={number}>", "n_clusters", number
+        )
         grade = Grade.DOUBTFUL if against.gain > 0.0 else Grade.SURE
-        return Verdict("one_group", fact, figures, advice, grade=grade)
+        return Verdict("one_group", fact, figures, (advice,), grade=grade)
     several = "{chosen} clusters"
     if against is not None and not against.is_clear:
         fact = (
@@ -298,16 +321,13 @@ def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict
         return Verdict("as_one_group", fact, figures, grade=Grade.DOUBTFUL)
     if near:
         fact = f"{several} fit best, but {in_a_row(sorted(near))} clusters fit about as well."
-        return Verdict("as_good", fact, figures, (_look_at(min(near)),), grade=Grade.DOUBTFUL)
+        advice = Advice(f"also look at <n_clusters={min(near)}>", "n_clusters", min(near))
+        return Verdict("as_good", fact, figures, (advice,), grade=Grade.DOUBTFUL)
     if not others:
-        return Verdict("alone", "We only tried {chosen} clusters.", figures)
-    figures |= {"rival": others[0].n_clusters, "difference": others[0].icl - chosen.icl}
+        return Verdict("alone", "We only tried {chosen:#cluster}.", figures)
+    figures |= {"rival": others[0].n_clusters, "difference": others[0].cost - chosen.cost}
     fact = f"{several} fit best, and {{rival:#cluster comes|clusters come}} second."
     return Verdict("clear", fact, figures, grade=Grade.SURE)
-
-
-def _look_at(number: int) -> Advice:
-    return Advice(f"also look at <n_clusters={number}>", "n_clusters", number)
 
 
 def answers(best: Sequence[Candidate], against: AgainstOne | None) -> list[dict[str, Any]]:

@@ -68,31 +68,15 @@ def closed_form_errors(rows: Array, basis: Array, affine: bool = False) -> Array
     return f * paper_errors_oblique(np.sqrt(f) * scores, outside, spectrum, overlap)
 
 
-def press_of_points(errors: Array, labels: Labels) -> Array:
-    """Each sample's squared leave-one-out error divided by n, (n,): the terms of PRESS.
-
-    A sample in no cluster has 0, here and in the other two, and does not count.
-    """
-    counted = labels >= 0
-    return np.where(counted, errors, 0.0) / counted.sum()
-
-
 def press_of_clusters(errors: Array, labels: Labels) -> Array:
     """Each sample's squared error divided by K times the size of its cluster, (n,).
 
     The sum is the mean over the clusters of their mean errors: a small cluster counts as much as a
-    large one.
-    """
-    return press_sum(errors, labels) / len(np.unique(labels[labels >= 0]))
-
-
-def press_sum(errors: Array, labels: Labels) -> Array:
-    """Each sample's squared error divided by the size of its cluster, (n,).
-
-    The sum adds up the clusters' mean errors. It grows with K, and so always chooses the smallest.
+    large one. A sample in no cluster has 0 and does not count.
     """
     partition = Partition(labels, int(labels.max()) + 1)
-    return np.where(labels >= 0, errors, 0.0) / partition.of_own(partition.sizes, 1)
+    own = np.where(labels >= 0, errors, 0.0) / partition.of_own(partition.sizes, 1)
+    return own / len(np.unique(labels[labels >= 0]))
 
 
 def differences(shares: Array) -> tuple[Array, Array]:

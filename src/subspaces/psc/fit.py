@@ -12,7 +12,7 @@ from subspaces.core.partition import assign
 from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks, blocks_of, survey_of
 from subspaces.data.validation import has_holes
 from subspaces.messages import ParameterError, use
-from subspaces.psc.auto import fit_automatic, warn_of_choice
+from subspaces.psc.auto import fit_sparse, warn_of_choice
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.choice import choose
 from subspaces.psc.dense import fit_dense
@@ -137,7 +137,7 @@ def _fit_matrix(X: Array, settings: Settings, weights: Array | None) -> Fit:
     if not settings.left_open:
         return _fit_given(X, settings, weights)
     if settings.n_variables is not None:
-        found = fit_automatic(X, settings)
+        found = fit_sparse(X, settings)
     else:
         chosen, selection = choose(X, settings)
         found = replace(_fit_given(X, chosen, weights), selection=selection)

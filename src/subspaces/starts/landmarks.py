@@ -88,18 +88,9 @@ def on_landmarks(start: Start) -> Start:
         chosen = landmarks(problem, random)
         if chosen is None:
             return start(problem, random)
-        return extended(start, problem.subset(chosen), chosen)(problem, random)
+        return extend(problem, chosen, start(problem.subset(chosen), random))
 
     return sampled
-
-
-def extended(start: Start, small: Problem, chosen: Labels) -> Start:
-    """Return a start that runs on the chosen rows (``small``) and extends its labels to all."""
-
-    def whole(problem: Problem, random: np.random.Generator) -> Labels:
-        return extend(problem, chosen, start(small, random))
-
-    return whole
 
 
 def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:

@@ -9,7 +9,6 @@ own way.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
-from typing import Protocol
 
 from subspaces.core.problem import Problem
 from subspaces.core.which_run import Start
@@ -25,16 +24,8 @@ from subspaces.starts.spectral import best_of_ten
 
 # Names and starts, in the order of the search.
 Starts = list[tuple[str, Start]]
-
-
-class Choose(Protocol):
-    """A function that returns names and starts for a problem, ``n_starts`` of them.
-
-    learned: whether the clusters will not keep the dimensions that the problem has.
-    """
-
-    def __call__(self, problem: Problem, n_starts: int, *, learned: bool = False) -> Starts:
-        """Return them."""
+# A function of the problem and how many starts to return.
+Choose = Callable[[Problem, int], Starts]
 
 
 @dataclass(frozen=True)
@@ -50,7 +41,7 @@ class NamedStart:
     in_memory: Start
     on_device: DeviceStart | None = None
 
-    def choose(self, problem: Problem, n_starts: int, *, learned: bool = False) -> Starts:
+    def choose(self, problem: Problem, n_starts: int) -> Starts:
         """Return the pair of this name and start, ``n_starts`` times; the problem is not used."""
         return [(self.name, self.in_memory)] * n_starts
 
@@ -72,20 +63,19 @@ class Portfolio:
     device_starts: Callable[[Sequence[int]], list[tuple[str, DeviceStart]]]
 
 
-def portfolio(problem: Problem, n_starts: int, *, learned: bool = False) -> Starts:
+def portfolio(problem: Problem, n_starts: int) -> Starts:
     """Return names and starts for a problem, ``n_starts`` of them; a short list is repeated.
 
-    Graphs of self-expression only if all clusters have one dimension, below the rank of the
-    data, and are to keep it (not ``learned``); the lasso among them up to 700 rows. For sparse
-    loadings one kind alone, on the variables that carry more than noise. If clusters are their
-    means alone, K-means and `sequential` take turns.
+    Graphs of self-expression only if all clusters have one dimension, below the rank of the data;
+    the lasso among them up to 700 rows. For sparse loadings one kind alone, on the variables that
+    carry more than noise. If clusters are their means alone, K-means and `sequential` take turns.
     """
     if problem.sparsity is not None:
         return [("screened", on_screened_variables(energetic_subspaces, problem))] * n_starts
-    if problem.of_means and not learned:
+    if problem.of_means:
         kinds: Starts = [("k-means", best_of_ten), ("sequential", sequential(0.5))]
     else:
-        kinds = _for_equal(problem) if problem.alike and not learned else _for_unequal()
+        kinds = _for_equal(problem) if problem.alike else _for_unequal()
     return list(islice(cycle(kinds), n_starts))
 
 

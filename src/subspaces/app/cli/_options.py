@@ -57,9 +57,7 @@ CRITERIA: "tuple[CriterionName, ...]" = (
     "likelihood",
     "loo_projection",
 )
-SCORES: "tuple[ClustersCriterion, ...]" = (
-    "auto", "icl", "press", "press_points", "press_sum", "likelihood", "free", "sod", "stability",
-)  # fmt: skip
+SCORES: "tuple[ClustersCriterion, ...]" = ("auto", "icl", "press", "likelihood", "sod", "stability")
 PRESETS = ("expression", "cells")
 # Address of the documentation, as in pyproject.toml.
 DOCUMENTATION = "subspaces.readthedocs.io"

@@ -362,7 +362,7 @@ def _chosen(selection: dict[str, Any], n_clusters: int) -> tuple[list[str], list
     from subspaces.app.report._names import shape_of
 
     tried = set(selection.get("n_clusters", ()))
-    if "icl" not in selection:
+    if "answers" not in selection:
         return [selection["verdict"]] if len(tried) > 1 else [], []
     answers = {each["n_clusters"]: each for each in selection["answers"]}
     if len(tried) < 2:

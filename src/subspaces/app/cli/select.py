@@ -41,7 +41,7 @@ def select(
         str,
         setting(
             "How to score each number of clusters. Auto suits most tables. Others: icl, press, "
-            "press_points, press_sum, likelihood, free, sod. With --preset: stability.",
+            "likelihood, sod. With --preset: stability.",
             "NAME",
             shown=True,
         ),
@@ -132,8 +132,7 @@ def select(
             model, table.frame, numbers, criterion=decides_by, margins=search.margins
         )
     doubts += [*further, *map(message_of, caught)]
-    # The criterion "free" also tries dimensions that it learns.
-    is_open = dims is None and found.criterion not in ("free", "icl")
+    is_open = dims is None and found.criterion != "icl"
     assumed = _trust.assumed_dimension(most, table) if is_open else None
     settled = {"scale"} if values.scale is not None or preparation.taken_for else ()
     messages = Said(table.notes, [*doubts, *([assumed] if assumed else [])], settled).say()

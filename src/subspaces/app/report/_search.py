@@ -31,7 +31,7 @@ STOPS = {
 # Stop reasons of starts that were not taken to the end.
 UNFINISHED = ("brief", "not swept")
 LABEL = "Criterion of each candidate"
-CRITERION = "How far each candidate is behind the best (ICL, smaller is better)."
+CRITERION = "How far each candidate is behind the best (smaller is better)."
 # Candidates to list, and the largest table (values) for which other answers are drawn.
 SHOWN, MOST_VALUES = 20, 200_000
 
@@ -44,14 +44,14 @@ def choice(draft: Draft) -> str | None:
     table = getattr(model, "selection_", None)
     if table is None:
         return None
-    if "icl" in table:
+    if "answers" in table:
         return _candidates(draft, table)
     if "gaps" in table:
         drawing = _figures.curve(
             np.asarray(table["bounds"]), np.asarray(table["gaps"]), model.bound_, "bound", "gap"
         )
         words = f"The chosen bound on the weights is {number(model.bound_)}."
-    else:
+    else:  # the command line chose the number of clusters of a recipe, or on normal scores
         verdict = table.get("verdict")
         words = _chosen_in_words(draft.found) + (f" {escape(verdict)}" if verdict else "")
         if len(table["n_clusters"]) < 2:
@@ -102,7 +102,7 @@ def _chosen_in_words(found: Findings) -> str:
 
 
 def _candidates(draft: Draft, table: dict[str, Any]) -> str:
-    """Return the HTML on a choice by ICL: words, answers as pictures, and all that was tried."""
+    """Return the HTML on a choice of `PSC`: words, answers as pictures, and all that was tried."""
     words = f"<p>{_chosen_in_words(draft.found)} {escape(table['fact'])}</p>"
     answers = table["answers"]
     if len(answers) > 1:
@@ -111,7 +111,7 @@ def _candidates(draft: Draft, table: dict[str, Any]) -> str:
             "<p>These answers are worth a look, the simplest first. To get another answer, fit the "
             f'model that is written below it.</p><ul class="answers">{items}</ul>'
         )
-    if len(table["icl"]) > 1:
+    if len(table["cost"]) > 1:
         words += f"<details><summary>All candidates</summary>{_ranked(table)}</details>"
     return words
 
