@@ -183,7 +183,7 @@ def select_n_clusters(
     Selection
         ``.best_``, ``.best_estimator_``, ``.verdict``, ``.grade``, ``.table``, ``.plot()``. The
         verdict calls a smaller number about as good if it is within two standard errors of the
-        best. A larger number is about as good within one standard error, and no better within two.
+        best, and a larger number if it is within one.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def select_n_clusters(
     >>> found.best_
     2
     >>> found.verdict
-    '2 clusters fit best. 3 are no better (difference 13, standard error 6.7).'
+    '2 clusters fit best. 3 are worse (difference 13, standard error 6.7).'
     """
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
     margins = as_choice(margins, "margins", get_args(Margins))

@@ -26,7 +26,6 @@ from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID, learned, random_halves
 from subspaces.messages import Advice, DataWarning, Grade, ParameterError, Verdict
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
-from subspaces.psc.auto import cuts_a_continuum
 from subspaces.psc.choice import is_rather_one
 from subspaces.psc.doubts import differ_in_units
 from subspaces.psc.result import Clusters
@@ -325,9 +324,10 @@ def _doubt_about(parts: Sequence[tuple[Clusters, Array]]) -> str:
 
     parts: of each half its clusters, with the labels that it gives the samples, and these (n, p).
     """
-    if all(cuts_a_continuum(*part) for part in parts):
-        return "one_cloud"
-    return "one_subspace" if all(is_rather_one(*part) for part in parts) else ""
+    if not all(is_rather_one(*part) for part in parts):
+        return ""
+    has_axes = any(any(clusters.dimensions) for clusters, _ in parts)
+    return "one_subspace" if has_axes else "one_cloud"
 
 
 def is_mostly_whole(matrix: Array) -> bool:

@@ -226,22 +226,6 @@ def is_exact(clusters: Clusters, X: Array) -> bool:
     return worst <= EXACT * float(np.sum(X**2))
 
 
-def cuts_a_continuum(clusters: Clusters, X: Array) -> bool:
-    """Whether clusters that are mean profiles may be parts of one cloud without gaps.
-
-    K centres span K - 1 directions. If one subspace of up to so many dimensions is as likely, up to
-    two standard errors, the samples vary along them without lying near any of the centres. False
-    if clusters have axes, or are too small.
-    """
-    k = len(clusters.subspaces)
-    sizes = clusters.partition.sizes
-    if k == 1 or not clusters.affine or any(clusters.dimensions) or np.any(sizes < 2):
-        return False
-    worse, _ = choosing.against_one_subspace(X, clusters.labels, [0] * k, True, range(k))
-    worse = worse[clusters.labels >= 0]
-    return bool(worse.sum() <= 2.0 * np.sqrt(len(worse)) * worse.std(ddof=1))
-
-
 # What is doubtful about a choice.
 
 

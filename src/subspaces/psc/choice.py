@@ -226,13 +226,15 @@ def _simplest(settings: Settings) -> Settings:
 def is_rather_one(clusters: Clusters, X: Array) -> bool:
     """Whether one subspace describes samples (n, p) better than the clusters they are given to.
 
-    False if a cluster is too small to tell.
+    Clusters without axes have to be likelier by two standard errors: samples that vary along what
+    the centres span need not lie near any of them. False if a cluster is too small to tell.
     """
     dimensions, sizes = clusters.dimensions, clusters.partition.sizes
     if len(dimensions) == 1 or np.any(sizes < np.add(dimensions, 2)):
         return False
     candidate = Candidate(clusters.labels, tuple(dimensions), clusters.affine, np.nan)
-    return against_one_subspace(leading_axes(X, JUDGED_AXES), candidate).gain <= 0.0
+    found = against_one_subspace(leading_axes(X, JUDGED_AXES), candidate)
+    return found.gain <= (0.0 if any(dimensions) else 2.0 * found.standard_error)
 
 
 def _one_cluster(rows: Array, settings: Settings) -> Settings:
@@ -333,9 +335,12 @@ def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict
 def answers(best: Sequence[Candidate], against: AgainstOne | None) -> list[dict[str, Any]]:
     """Return at most three answers worth looking at, the simplest first, as parameters of `PSC`.
 
-    With its number of clusters given and the rest left open, a fit finds the same clusters.
+    With its number of clusters given and the rest left open, a fit finds the same clusters. If one
+    cluster was chosen, two clusters are among the answers.
     """
     one = [] if against is None or against.keeps else [{"n_clusters": 1}]
+    if one:
+        best = sorted(best, key=lambda each: each.n_clusters > 2)
     several = [
         {
             "n_clusters": each.n_clusters,

@@ -45,9 +45,8 @@ FLAT = 0.005
 COLUMNS_A_COMPONENT = 4
 # A column whose spread is below this share of the largest has no digits of its own.
 LEAST_SPREAD = 1e-9
-# A larger K within 1 s.e. of the best, or a smaller one within 2, is reported as "about as good". A
-# larger one between 1 and 2 is reported as no better, because cutting a cluster in two costs
-# little.
+# A larger K within 1 s.e. of the best, or a smaller one within 2, is reported as "about as good":
+# cutting a cluster in two costs little.
 TIE_OF_LARGER, TIE = 1.0, 2.0
 
 
@@ -98,7 +97,7 @@ def verdict_on_clusters(
 ) -> Verdict:
     """Return the chosen K and the numbers that come near it.
 
-    If several do, all of them are named; otherwise the next best, with its difference.
+    All of them are named; if none does, the next best, with its difference.
 
     numbers (m,): the candidates for K; behind, errors (m,): what `differences` returns for them; an
     error may be nan. dimension: that of the single subspace which the clusters were compared with,
@@ -114,24 +113,20 @@ def verdict_on_clusters(
     # After the dimensions of one subspace a bare number would pass for dimensions.
     many = "clusters are" if chosen == 1 else "are"
     widths = [TIE if k < chosen else TIE_OF_LARGER for k in numbers]
-    ties = [i for i in order[1:] if behind[i] < widths[i] * errors[i]]
-    figures["near"] = near = sorted(numbers[i] for i in ties)
-    if len(near) > 1:
+    near = sorted(numbers[i] for i in order[1:] if behind[i] < widths[i] * errors[i])
+    if near:
+        figures["near"] = near
         named = in_a_row([f"{k}{wide}" if k == 1 else k for k in near])
+        verb = "is" if near == [1] else many
         simplest = f", and {near[0]} is the simplest" if near[0] < chosen else ""
-        fact = f"{first} {named} {many} about as good (within two standard errors){simplest}."
-        return Verdict("several", fact, figures, grade=Grade.DOUBTFUL)
-    other = ties[0] if ties else order[1]
-    rival, gap, error = numbers[other], float(behind[other]), float(errors[other])
+        fact = f"{first} {named} {verb} about as good (within two standard errors){simplest}."
+        return Verdict("as_good", fact, figures, grade=Grade.DOUBTFUL)
+    rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])
     figures |= {"rival": rival, "difference": gap, "standard_error": error}
     verb = f"{wide} is".lstrip() if rival == 1 else many
     known = f", standard error {_short(error)}" if np.isfinite(error) else ""
-    code = "as_good" if ties else "no_better" if gap < TIE * error else "worse"
-    close = {"as_good": "about as good", "no_better": "no better", "worse": "worse"}[code]
-    simpler = ", and simpler" if ties and rival < chosen else ""
-    fact = f"{first} {rival} {verb} {close} (difference {_short(gap)}{known}){simpler}."
-    grade = Grade.DOUBTFUL if ties else Grade.SURE
-    return Verdict(code, fact, figures, grade=grade)
+    fact = f"{first} {rival} {verb} worse (difference {_short(gap)}{known})."
+    return Verdict("worse", fact, figures, grade=Grade.SURE)
 
 
 def _short(value: float) -> str:
