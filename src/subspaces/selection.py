@@ -354,7 +354,7 @@ def _select_by_stability(
     if not isinstance(steps["cluster"], PSC):
         raise ParameterError(
             "estimator",
-            "select_n_clusters only works with a recipe that ends with PSC.",
+            "This recipe does not end with PSC. Pass one that does, such as recipes.expression(3).",
         )
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:

@@ -195,8 +195,8 @@ class Recipe(Pipeline):
         if not isinstance(model, SubspaceClusterer):
             raise ParameterTypeError(
                 "cluster",
-                f"A recipe with {type(model).__name__} has no report and no model file. Save it "
-                "with joblib.dump(recipe, path).",
+                f"A recipe with {type(model).__name__} has no report and no model file. Use one "
+                "with PSC.",
             )
         return with_facts(model, preparation=self._preparation(X), X=X)
 
