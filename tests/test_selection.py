@@ -124,6 +124,10 @@ def test_what_is_left_open_is_chosen_as_in_a_fit():
     noise = select_n_clusters(OPEN, np.random.default_rng(0).normal(size=(60, 8)), range(1, 5))
     assert (noise.best_, noise.conclusion.code) == (1, "one_group")
     assert np.isnan(noise.margin_)
+    with collect_warnings():
+        given = select_n_clusters(PSC(n_components=2, affine=True), X, range(1, 4), criterion="icl")
+    assert given.criterion == "likelihood"
+    assert given.best_estimator_.n_components_.tolist() == [2] * given.best_
 
 
 def test_one_number_or_some_are_not_the_choice_of_a_fit():
@@ -131,11 +135,7 @@ def test_one_number_or_some_are_not_the_choice_of_a_fit():
     assert select_n_clusters(OPEN, X, [2, 3]).criterion == "likelihood"
     with refuses("candidates"):
         select_n_clusters(OPEN, X, [2, 3], criterion="icl")
-    for other, margins in (
-        (KSubspaces(2), "data"),
-        (PSC(n_components=2), "data"),
-        (OPEN, "normal"),
-    ):
+    for other, margins in ((KSubspaces(2), "data"), (OPEN, "normal")):
         with refuses("criterion"):
             select_n_clusters(other, X, range(1, 4), criterion="icl", margins=margins)
 

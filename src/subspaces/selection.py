@@ -162,7 +162,8 @@ def select_n_clusters(
           "likelihood".
         - "icl": integrated completed likelihood, as ``PSC("auto", ...)`` uses it. The ICL of one
           cluster is NaN, because one cluster is compared in another way. With ``n_variables`` the
-          candidates use all variables and learn their dimensions.
+          candidates use all variables and learn their dimensions. If only ``n_components`` is set,
+          the candidates are compared by their leave-one-out likelihood instead.
         - "likelihood": leave-one-out likelihood.
         - "stability": how well random halves of the samples agree. Only for recipes. There are ten
           splits, or fewer for more than 30 million values. Each half chooses its genes, axes and
@@ -304,12 +305,8 @@ def _suited(
 
 def _select_as_a_fit(estimator: Any, X: Data, numbers: list[int], margins: Margins) -> Selection:
     """Choose the number of clusters as a fit with ``n_clusters="auto"`` does."""
-    learns = is_auto(estimator.n_components) or getattr(estimator, "n_variables", None) is not None
-    if not isinstance(estimator, PSC) or not learns or margins != "data":
-        fact = (
-            "<criterion='icl'> only works with PSC and <n_components='auto'> or <n_variables>, and "
-            "not with normal scores."
-        )
+    if not isinstance(estimator, PSC) or margins != "data":
+        fact = "<criterion='icl'> only works with PSC, and not with normal scores."
         raise ParameterError("criterion", fact, use("criterion", "auto"), value="icl")
     if numbers != [*range(1, numbers[-1] + 1)]:
         fact = (
@@ -323,10 +320,12 @@ def _select_as_a_fit(estimator: Any, X: Data, numbers: list[int], margins: Margi
     for k, cost in zip(table["n_clusters"], table["cost"], strict=True):
         least[k] = min(cost, least.get(k, np.inf))
     values = np.array([*least.values()])
-    columns = {"n_clusters": np.array([*least]), "icl": values}
+    learns = is_auto(estimator.n_components) or estimator.n_variables is not None
+    name: ClustersCriterion = "icl" if learns else "likelihood"
+    columns = {"n_clusters": np.array([*least]), name: values}
     columns["difference"] = values - np.nanmin(values) if len(least) > 1 else values
     margin = np.nan if best == 1 else _best(values, largest=False)[1]
-    return Selection(best, model, margin, columns, "icl", choice.verdict_of(table))
+    return Selection(best, model, margin, columns, name, choice.verdict_of(table))
 
 
 def _select_by_stability(

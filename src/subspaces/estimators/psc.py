@@ -156,15 +156,15 @@ class PSC(WeightedClusterer):
         The candidates, if a number was "auto". Only fits with "auto" have it.
 
         - ``n_clusters``, ``n_components``, ``affine``: lists with one entry per candidate.
-        - ``icl``: the criterion of each candidate. Lower is better.
+        - ``cost``: the criterion of each candidate: ICL, or minus the log leave-one-out likelihood
+          if the dimensions are given. Lower is better.
         - ``difference``: how far each candidate is from the best.
         - ``against_one``: the log-likelihood gained over one group, its standard error and p-value.
         - ``answers``: up to three choices to consider, the simplest first, as parameters of `PSC`.
         - ``verdict``: the choice and how clear it is.
         - ``grade``: "sure", "doubtful" or "unknown".
 
-        If ``n_variables`` is set, ``likelihood`` takes the place of ``icl``, and each difference
-        has a ``standard_error``.
+        If ``n_variables`` is set, the candidates use all variables and learn their dimensions.
     variables_ : list of ndarray
         Column numbers of the variables that each cluster uses. `get_variables` gives their names.
     support_ : ndarray
