@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from reproduction import comparison, expression, figures, harness, nonsparse, page, run, selection
 from reproduction.harness import Cell, Study
+from reproduction.joint import fit_jointly
 from reproduction.printed import agreement, judged, judged_as_printed
 from reproduction.published import Results, load_published
 from reproduction.verdicts import (
@@ -267,6 +268,12 @@ def test_icl_is_what_the_library_chooses_by_default(monkeypatch):
     library = select_n_clusters(PSC(**options), X, range(1, 3))
     assert library.criterion == "icl"
     assert selection.chosen(X, 2, 0)["icl"] == library.best_
+
+
+def test_the_joint_scheme_learns_the_dimensions():
+    X = make_scenario("b", sparse=True, n_features=60, random_state=1).data[::2]
+    model = PSC(2, n_variables=10, n_init=2, random_state=1)
+    assert sorted(fit_jointly(model, X, 3).n_components_) == [1, 2]
 
 
 def test_nearer_compares_with_the_papers_distance():
