@@ -16,9 +16,11 @@ from subspaces.app.expression_scaler import as_preparation
 from subspaces.messages import percent
 from subspaces.metrics import adjusted_rand_score
 from subspaces.named_table import Table
+from subspaces.plots._picture import standardised
 from subspaces.preparation import prepare
 from subspaces.recipes import ExpressionScaler
 from subspaces.subspace import principal_axes
+from tests.report.outline import figures_of, numbers
 from tests.warned import refuses, warns
 
 CLASSES = np.repeat([0, 1, 2], [18, 25, 12])
@@ -444,8 +446,16 @@ class TestTheRecipeAsOneModel:
             assert "amples scaled to a total of" in text
             assert "g45" in text
         assert "differ beyond chance" in page  # effects need the deviations of all axes
-        assert "axes were kept" in page  # the heat map is smoother than what was measured
         assert not hasattr(recipe[-1], "preparation_")
+
+    def test_the_heat_map_of_its_page_has_the_values_before_the_axes(self, recipe, frame, tmp_path):
+        step = clone(recipe[0]).set_params(n_axes=None).fit(frame)
+        scaled = standardised(step.transform(frame))
+        whole = pd.DataFrame(scaled, frame.index, step.get_feature_names_out())
+        heat = figures_of(recipe.report(frame, tmp_path / "page.html").read_text())["heat-map"]
+        cells = heat["data"][-1]
+        expected = whole.loc[heat["layout"]["meta"]["samples"], cells["meta"]].T.to_numpy()
+        assert_allclose(numbers(cells["z"]), expected.ravel(), atol=0.0051)
 
     def test_its_page_has_shares_of_the_whole_prepared_table(self, recipe, frame, tmp_path):
         whole = clone(recipe[0]).set_params(n_axes=None).fit(frame).transform(frame)

@@ -246,6 +246,16 @@ def samples_of(model: Estimator, X: Data, *, min_samples: int = 1) -> Samples:
     return Samples(model, as_matrix(X, min_samples=min_samples))
 
 
+def rows_before_axes(model: SubspaceClusterer, X: Data) -> Array:
+    """Return the samples (n, p) after the model's preparation, but before it keeps a few axes."""
+    preparation: Preparation | None = getattr(model, "preparation_", None)
+    if preparation is None or preparation.axes is None:
+        return model._prepared(X)
+    before = copy(model)
+    attach_preparation(before, replace(preparation, axes=None))
+    return before._prepared(X)
+
+
 def with_facts(
     model: Model,
     *,
@@ -293,10 +303,8 @@ def with_facts(
     if preparation is not None:
         attach_preparation(copied, preparation)
         if X is not None and preparation.axes is not None:
-            before = copy(copied)
-            attach_preparation(before, replace(preparation, axes=None))
             clusters = Partition(model.labels_, len(model.cluster_means_))
-            means, within_std = means_and_spread(before._prepared(X), clusters)
+            means, within_std = means_and_spread(rows_before_axes(copied, X), clusters)
             copied.cluster_means_, copied.within_std_ = means, within_std
             if "fit_" in vars(copied):
                 copied.fit_ = replace(copied.fit_, means=means, within_std=within_std)

@@ -72,6 +72,17 @@ def test_linear_subspaces_have_means_too(shifted, affine):
     assert_allclose(model.within_std_, spread)
 
 
+def test_constant_variables_leave_the_others_their_deviations(shifted):
+    """Such as the corners of images of digits: a table that has them was not projected."""
+    X = shifted[0][:, ::50].copy()
+    X[:, [0, 4]] = [0, 3]
+    model = PSC(3, n_components=3, affine=True, n_init=1, random_state=0).fit(X)
+    assert X.shape[1] < 1 + 3 * 4  # the subspaces of the clusters could hold all directions
+    _, spread = means_and_spread(X, Partition(model.labels_, 3))
+    assert_allclose(model.within_std_, spread)
+    assert np.isfinite(facts_of(model).contrast(0).effect).all()
+
+
 def test_every_estimator_knows_the_means(shifted):
     X = shifted[0][:, ::10]
     for name, kind in CLUSTERERS.items():

@@ -23,8 +23,7 @@ def chromium():
         "playwright.sync_api",
         reason="THE REPORT WAS NOT TESTED IN A BROWSER: pip install playwright",
     )
-    options = ["--enable-unsafe-swiftshader"]
-    options += ["--no-sandbox"] if os.geteuid() == 0 else []
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=options)
         try:

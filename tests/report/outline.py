@@ -49,5 +49,10 @@ def figures_of(page):
     return json.loads(text)
 
 
+def marks(html):
+    """How many marks the pictures in a piece of HTML have."""
+    return html.count("h0")
+
+
 def numbers(array):
     return np.frombuffer(base64.b64decode(array["bdata"]), dtype=array["dtype"]).tolist()

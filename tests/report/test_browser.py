@@ -73,6 +73,7 @@ def told(page, place, index):
 
 def test_the_picture_of_all_samples_tells_names_and_changes_its_colours(page):
     place = drawn(page, "overview")
+    assert place.locator(".still").count() == 0
     names = "place => place.data.map((trace) => trace.name)"
     rows = page.evaluate("figures.overview.layout.meta.drawn")
     groups = place.evaluate(names)
@@ -188,17 +189,6 @@ def test_light_and_dark_repaint_page_and_figures(page):
     assert page.evaluate(looks) == light
 
 
-def test_three_dimensions_come_and_go(page):
-    toggle = page.locator("[data-space]").first
-    place = page.locator(f"#{toggle.get_attribute('aria-controls')}")
-    toggle.click()
-    place.locator("canvas").first.wait_for()
-    assert toggle.get_attribute("aria-pressed") == "true"
-    toggle.click()
-    place.locator(".scatterlayer").first.wait_for(state="attached")
-    assert place.locator("canvas").count() == 0
-
-
 def test_the_keyboard_reaches_the_findings(page):
     page.locator("#theme").focus()
     page.keyboard.press("Shift+Tab")
@@ -265,6 +255,7 @@ def test_without_a_script_the_tables_are_there(browser, file):
     page = context.new_page()
     page.goto(file.as_uri())
     assert page.locator("#variables tbody tr").count() > 30
+    assert page.locator("#overview .still").is_visible()
     assert page.locator("#samples tbody th", has_text=SCRIPT).is_visible()
     context.close()
 

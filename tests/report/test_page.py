@@ -9,9 +9,11 @@ from importlib.metadata import version
 import numpy as np
 import pandas as pd
 import pytest
+from plotly.offline import get_plotlyjs
 
 from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans
 from subspaces.app.report import SECTIONS, render, write, write_pca
+from subspaces.app.report._page import _parsed_once
 from subspaces.app.report._tables import percent_cell
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import means_or_directions, stability
@@ -20,7 +22,7 @@ from subspaces.messages import Grade, Message, Verdict, literal, worded
 from tests.estimators.checks import CLUSTERERS
 from tests.plain import generic
 from tests.report.hostile import SCRIPT, hostile_fit
-from tests.report.outline import Outline, figures_of, numbers, section, sections_of
+from tests.report.outline import Outline, figures_of, marks, numbers, section, sections_of
 from tests.warned import refuses
 
 MEGABYTE = 1_000_000
@@ -214,7 +216,6 @@ def test_a_method_without_subspaces_says_so(union):
     [
         ({"n_clusters": 1, "n_components": 1}, "1 cluster of 45 samples."),
         ({"n_clusters": 2, "n_components": [0, 2], "affine": True}, "no axis to draw"),
-        ({"n_clusters": 2, "n_components": [1, 3]}, "In 3-D"),
     ],
 )
 def test_limits_are_said_in_words(union, parameters, words):
@@ -228,9 +229,7 @@ def test_one_axis_is_drawn_against_the_distance(union):
     drawn = render(model, union.data)
     assert upright_title(drawn) == "distance from the subspace"
     assert figures_of(drawn)["own-0"]["layout"]["xaxis"]["title"]["text"] == "axis 1"
-    page = render(model)
-    assert upright_title(page) == "distance from the subspace"  # the model has kept them
-    assert not [name for name in figures_of(page) if name.startswith("space")]
+    assert upright_title(render(model)) == "distance from the subspace"  # the model has kept them
 
 
 @pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
@@ -246,8 +245,8 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     assert answers[0].startswith('<li class="chosen">')
     assert "<svg" not in answers[0]
     drawn = re.findall(r"<li.*?</li>", section(render(model, union.data), "choice"))
-    assert [each.count("<circle") for each in drawn] == [45] * len(answers)
-    colours = [set(re.findall(r'fill="(#\w+)"', each)) for each in drawn]
+    assert [marks(each) for each in drawn] == [45] * len(answers)
+    colours = [set(re.findall(r'stroke="(#\w+)"', each)) for each in drawn]
     assert [len(each) for each in colours] == [2, 3]
     fixed = PSC(2, n_components="auto", **settings).fit(union.data)
     assert "PSC chose the dimensions: " in section(render(fixed), "choice")
@@ -277,15 +276,44 @@ def test_known_classes_are_counted(union):
     assert cells == expected
 
 
+def test_a_still_picture_stands_where_all_samples_are_drawn(union):
+    """At the same places, as it is there before plotly."""
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    page = render(model, union.data)
+    layout = figures_of(page)["overview"]["layout"]
+    still = section(page, "summary").split('class="dots still"')[1].split("</svg>")[0]
+    found = np.array(re.findall(r"M(\d+) (\d+)h0", still), dtype=float)
+    expected = [
+        (np.array(layout["meta"][name]) - layout[f"{name}axis"]["range"][0])
+        / np.ptp(layout[f"{name}axis"]["range"])
+        for name in "xy"
+    ]
+    order = np.argsort(layout["meta"]["columns"][0]["values"], kind="stable")
+    np.testing.assert_allclose(found[:, 0], 1000 * expected[0][order], atol=0.6)
+    np.testing.assert_allclose(1000 - found[:, 1], 1000 * expected[1][order], atol=0.6)
+
+
+def test_plotly_is_parsed_once():
+    """Its body is in brackets, and nothing else about it changes."""
+    whole = get_plotlyjs()
+    found = _parsed_once(whole)
+    assert len(found) == len(whole) + 2
+    assert found.endswith("})));")
+    assert _parsed_once("something else") == "something else"
+
+
 def test_many_samples_are_thinned_and_the_page_says_so():
     union = make_subspaces([6000, 4000], 8, [2, 2], noise=0.1, random_state=0)
     model = KSubspaces(2, n_components=2, n_init=1, random_state=0).fit(union.data)
     page = render(model)
     assert len(page.encode()) < 15 * MEGABYTE
-    assert "The plot shows 3,000 of 10,000 samples" in page
+    assert "The plot shows 2,000 of 10,000 samples" in page
+    assert "the 60 least certain samples" in page
+    assert marks(section(page, "summary")) == 2000
     assert "1,000 of 10,000 samples" in section(page, "samples")
-    assert len(figures_of(page)["own-0"]["data"][0]["text"]) == 2000
+    assert len(figures_of(page)["own-0"]["data"][0]["text"]) == 1000
     meta = figures_of(page)["overview"]["layout"]["meta"]
+    assert len(meta["unsure"]) == 60
     assert len(meta["names"]) == len(meta["x"]) == 10_000
     scores = np.sort(model.record_.scores, axis=1)
     assert set(np.argsort(-scores[:, 0] / scores[:, 1])[:20]) <= set(meta["drawn"])

@@ -325,10 +325,10 @@ def test_many_samples_are_thinned_and_the_page_says_so():
     X[:15] += 30
     page = render_pca(X)
     assert len(page.encode()) < 10 * MEGABYTE
-    assert "The plot shows 4,000 of 6,000 samples" in section(page, "scores")
+    assert "The plot shows 2,000 of 6,000 samples" in section(page, "scores")
     assert "of 6,000 samples: the most unusual" in section(page, "outliers")
     drawn = figures_of(page)["pair-1-2"]["data"]
-    assert len(numbers(drawn[0]["x"])) == 4000
+    assert len(numbers(drawn[0]["x"])) == 2000
     texts = [text for trace in figures_of(page)["limits"]["data"] for text in trace["text"]]
     assert all(any(text.startswith(f"<b>{i}</b>") for text in texts) for i in range(15))
 

@@ -295,8 +295,9 @@ def attributes(fit: Fit) -> dict[str, Any]:
 def with_means(X: Array, fit: Fit) -> Fit:
     """Return the fit of rows in memory (n, p) with the means of its clusters.
 
-    Rows that span no more directions than the clusters' subspaces were projected before. No
-    variable has a deviation of its own then, and ``within_std`` is nan.
+    Rows that span no more directions than the clusters' subspaces, and fewer than there are
+    variables that vary, were projected before. No variable has a deviation of its own then, and
+    ``within_std`` is nan.
     """
     labels = fit.labels.astype(np.int32)
     clusters = Partition(labels, len(fit.subspaces), fit.weights)
@@ -306,9 +307,9 @@ def with_means(X: Array, fit: Fit) -> Fit:
         whole = incomplete.imputed(X, fit.mixture)
         observed = clusters.indicator.T @ ~holes
     means, within_std = means_and_spread(whole, clusters, holes)
-    n, p = X.shape
-    if fit.data.rank < min(n - 1, p, 1 + sum(r + 1 for r in fit.dimensions.tolist())):
-        within_std = np.full(p, np.nan)
+    varying = np.count_nonzero((within_std > 0) | (np.ptp(means, axis=0) > 0))
+    if fit.data.rank < min(len(X) - 1, varying, 1 + sum(r + 1 for r in fit.dimensions.tolist())):
+        within_std = np.full(X.shape[1], np.nan)
     return replace(fit, labels=labels, means=means, within_std=within_std, observed=observed)
 
 

@@ -23,7 +23,7 @@ GREY, CROSS = "#888888", "x"
 DIVERGING = [[0.0, "rgb(213,94,0)"], [0.5, "rgba(127,127,127,0)"], [1.0, "rgb(0,114,178)"]]
 
 # How many samples a figure draws at most, so that the page stays small and quick to draw.
-MOST_POINTS = 4000
+MOST_POINTS = 2000
 # How many of the most influential samples, say, are among those that are drawn.
 NOTABLE = 20
 # If a sample is this many times as far as the median, a linear axis squeezes all others into a
@@ -46,6 +46,13 @@ def colour(k: int) -> str:
     return GREY if k < 0 else COLOURS[k % len(COLOURS)]
 
 
+def shade(k: int) -> str:
+    """Return the colour of level ``k`` where no symbol tells it from others: paler after six."""
+    parts = [int(colour(k)[i : i + 2], 16) for i in (1, 3, 5)]
+    left = 0.55 ** (k // len(COLOURS)) if k >= 0 else 1.0
+    return "#" + "".join(f"{round(255 - left * (255 - part)):02x}" for part in parts)
+
+
 def symbol(k: int) -> str:
     """Return plotly's name of the marker symbol of cluster ``k``, such as "square"."""
     return CROSS if k < 0 else SYMBOLS[k % len(SYMBOLS)]
@@ -57,8 +64,7 @@ def thinned(found: Findings, members: Indices) -> Indices:
     The part includes the 20 most influential samples and the 20 nearest to another cluster.
     """
     most = max(MOST_POINTS // max(len(found.clusters), 1), 50)
-    closeness = None if found.rivalry is None else found.rivalry.closeness
-    measures = [each[members] for each in (found.influence, closeness) if each is not None]
+    measures = [each[members] for each in (found.influence, found.doubt) if each is not None]
     return random_part(len(members), most, measures)
 
 
@@ -94,13 +100,12 @@ def figure(
         "template": {},
         "uirevision": "kept",
     }
-    if "scene" not in layout:
-        base["xaxis"] = {
-            "title": {"text": xtitle, "standoff": 16},
-            "automargin": True,
-            **(xaxis or {}),
-        }
-        base["yaxis"] = {"title": {"text": ytitle}, "automargin": True, **(yaxis or {})}
+    base["xaxis"] = {
+        "title": {"text": xtitle, "standoff": 16},
+        "automargin": True,
+        **(xaxis or {}),
+    }
+    base["yaxis"] = {"title": {"text": ytitle}, "automargin": True, **(yaxis or {})}
     return go.Figure(data=list(traces), layout={**base, **layout})
 
 

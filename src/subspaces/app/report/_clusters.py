@@ -45,12 +45,6 @@ def clusters(draft: Draft) -> str:
 
 def _card(draft: Draft, cluster: Cluster) -> str:
     k, dimension = cluster.number, cluster.dimension or 0
-    toggle = (
-        f'<button type="button" data-space="space-{k}" aria-controls="own-{k}" '
-        'aria-pressed="false" hidden>In 3-D</button>'
-        if dimension >= 3 and len(cluster.members) and cluster.coordinates is not None
-        else ""
-    )
     size = count(len(cluster.members), "sample")
     if cluster.dimension is not None:
         size += f", {in_dimensions(dimension)}"
@@ -60,7 +54,7 @@ def _card(draft: Draft, cluster: Cluster) -> str:
     return (
         f'<article class="card{wide}" aria-labelledby="cluster-{k}"><header><h3 id="cluster-{k}">'
         f"{_tables.swatch(k)}{escape(heading(draft.found, k))}</h3>"
-        f'<span class="quiet small">{size}</span>{toggle}</header>{_body(draft, cluster)}</article>'
+        f'<span class="quiet small">{size}</span></header>{_body(draft, cluster)}</article>'
     )
 
 
@@ -91,8 +85,6 @@ def _own_subspace(draft: Draft, cluster: Cluster) -> str:
     k, found = cluster.number, draft.found
     if cluster.coordinates is None:
         return "<p>The model does not store this many samples. Pass X to report to draw them.</p>"
-    if (cluster.dimension or 0) >= 3:
-        draft.figures[f"space-{k}"] = _figures.own_subspace(found, cluster, three=True)
     label = f"Members of {draft.found.called(k)} along the axes of its subspace"
     return draft.figure(f"own-{k}", _figures.own_subspace(found, cluster), label)
 

@@ -20,14 +20,19 @@ class Sheet:
 
     figures: dict[str, Any] = field(default_factory=dict, kw_only=True)
 
-    def figure(self, name: str, drawing: Any, label: str, caption: str = "") -> str:
-        """Add a plotly figure to ``figures``; return the HTML element that the page draws it in."""
+    def figure(
+        self, name: str, drawing: Any, label: str, caption: str = "", still: str = ""
+    ) -> str:
+        """Add a plotly figure to ``figures``; return the HTML element that the page draws it in.
+
+        still: what stands there until plotly has started.
+        """
         self.figures[name] = drawing
         below = f"<figcaption>{caption}</figcaption>" if caption else ""
         return (
             f'<figure><div class="figure" id="{name}" data-figure="{name}" role="img" '
-            f'aria-label="{escape(label)}" style="height:{drawing.layout.height}px"></div>{below}'
-            "</figure>"
+            f'aria-label="{escape(label)}" style="height:{drawing.layout.height}px">{still}</div>'
+            f"{below}</figure>"
         )
 
 

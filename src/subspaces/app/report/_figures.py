@@ -37,8 +37,8 @@ PALE = 0.35
 DOTTED = {"dash": "dot", "width": 1.5, "color": "#888888"}
 
 
-def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> Any:
-    """Return a figure of a cluster's samples on the first two, or three, axes of its subspace.
+def own_subspace(found: Findings, cluster: Cluster) -> Any:
+    """Return a figure of a cluster's samples on the first two axes of its subspace.
 
     For a cluster of dimension 1, y is the distance from the subspace (or the score without X).
     """
@@ -46,14 +46,6 @@ def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> A
     k, rows = cluster.number, cluster.members[shown]
     places = narrow(cluster.coordinates)[shown]
     titles = [_axis_title(cluster, r) for r in range(places.shape[1])]
-    if three:
-        axes = dict(zip("xyz", places.T, strict=False))
-        points = marks(found, k, rows, size=4, type="scatter3d", **axes)
-        eye, center = {"x": 1.6, "y": 1.6, "z": 0.9}, {"x": 0, "y": 0, "z": -0.1}
-        scene: dict[str, Any] = {"camera": {"eye": eye, "center": center}}
-        for name, title in zip(axes, titles, strict=False):
-            scene[f"{name}axis"] = {"title": title, "nticks": 5}
-        return figure([points], height=340, margin={"l": 0, "r": 0, "t": 0, "b": 0}, scene=scene)
     if places.shape[1] == 1:
         upright = narrow(cluster.height)[shown]
         titles.append("distance from the subspace")
@@ -167,15 +159,6 @@ def loadings_chart(
     across = {"tickvals": places, "ticktext": [str(r + 1) for r in places], **bare}
     margin = {"l": 56, "r": 12, "t": BAR, "b": 52}
     return figure_of_list([cells], ticks, bare, xtitle=axis, xaxis=across, margin=margin)
-
-
-def path(values: Array, title: str) -> Any:
-    """Return a figure of the objective ``values`` after each sweep; ``title`` names the y-axis."""
-    steps = np.arange(1, len(values) + 1)
-    sweeps = line(steps, values, hovertemplate="iteration %{x}: %{y:.6g}<extra></extra>")
-    return figure(
-        [sweeps], height=300, xtitle="iteration", ytitle=title, xaxis=whole_numbers(steps)
-    )
 
 
 def curve(

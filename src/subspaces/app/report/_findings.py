@@ -122,6 +122,13 @@ class Findings:
         return self.names[k] if k >= 0 else "no cluster"
 
     @property
+    def doubt(self) -> Array:
+        """How uncertain the label of each sample is, (n,): larger for less certain ones."""
+        if self.probabilities is not None:
+            return -self.probabilities.max(axis=1)
+        return np.zeros(len(self.labels)) if self.rivalry is None else self.rivalry.closeness
+
+    @property
     def unsure(self) -> Mask:
         """Which samples (n,) have an uncertain label."""
         closeness = None if self.rivalry is None else self.rivalry.closeness

@@ -14,17 +14,20 @@ from subspaces.app.report._canvas import (
     figure,
     narrow,
     random_part,
+    shade,
     symbol,
 )
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._findings import Findings
 from subspaces.app.report._names import as_text, escape, plotly_text
-from subspaces.facts import facts_of
+from subspaces.facts import facts_of, rows_before_axes
 from subspaces.plots import _picture as picture
 from subspaces.plots._picture import Column
 
 # Most samples that the picture draws at once, that it holds to be searched for, and a heat map has.
-DRAWN, HELD, ACROSS = 3000, 20_000, 500
+DRAWN, HELD, ACROSS = 2000, 20_000, 500
+# Samples that get a ring: more rings hide what they mark.
+RINGED = 60
 # Variables of a heat map, bars of metadata above it, and levels of one that its legend lists.
 VARIABLES, BARS, LISTED = 36, 6, 12
 # From low to high, readable in light and dark.
@@ -49,12 +52,31 @@ def overview(draft: Draft) -> str:
     caption = "Point at a mark to see the sample." + _what_is_marked(found)
     label = "All samples on two axes, in colours of your choice"
     drawing = _cloud(found, columns)
-    return controls + draft.figure("overview", drawing, label, caption + _thinned(drawing, found))
+    caption += _thinned(drawing, found)
+    return controls + draft.figure("overview", drawing, label, caption, _still(found, drawing))
+
+
+def _still(found: Findings, drawing: Any) -> str:
+    """Return an SVG of the marks of the figure, which is there before plotly is."""
+    meta, ranges = drawing.layout.meta, [drawing.layout.xaxis.range, drawing.layout.yaxis.range]
+    places = np.array([meta["x"], meta["y"]], dtype=float).T[meta["drawn"]]
+    low, high = np.transpose(ranges)
+    codes = np.array(meta["columns"][0]["values"])[meta["drawn"]]
+    shades = [colour(k) for k in range(len(found.clusters))]
+    return _dots("still", (places - low) / (high - low), codes, shades)
 
 
 def _what_is_marked(found: Findings) -> str:
-    rings = " Rings: uncertain samples." * bool(found.unsure.any())
+    unsure = int(np.count_nonzero(found.unsure))
+    which = f"the {RINGED} least certain" if unsure > RINGED else "uncertain"
+    rings = f" Rings: {which} samples." * bool(unsure)
     return rings + " Grey crosses: outliers." * bool(len(found.outliers))
+
+
+def _ringed(found: Findings, kept: Indices) -> list[int]:
+    """Return the places in ``kept`` of the uncertain samples that get a ring."""
+    unsure = np.flatnonzero(found.unsure[kept])
+    return unsure[np.argsort(-found.doubt[kept][unsure], kind="stable")[:RINGED]].tolist()
 
 
 def _thinned(drawing: Any, found: Findings) -> str:
@@ -82,10 +104,8 @@ def _cloud(found: Findings, columns: list[Column]) -> Any:
     """Return a figure without traces; the page's script draws them from its ``meta``."""
     assert found.picture is not None
     n, places = len(found.labels), found.picture.places
-    unsure = found.unsure
-    measures = [unsure.astype(float), (found.labels < 0).astype(float)]
+    measures = [found.doubt, (found.labels < 0).astype(float)]
     measures += [] if found.influence is None else [found.influence]
-    measures += [] if found.rivalry is None else [found.rivalry.closeness]
     kept = random_part(n, HELD, measures)
     drawn = random_part(len(kept), DRAWN, [each[kept] for each in measures])
     meta = {
@@ -93,14 +113,20 @@ def _cloud(found: Findings, columns: list[Column]) -> Any:
         "y": _short(places[kept, 1]),
         "names": [as_text(found.sample_names[i]) for i in kept],
         "columns": [_for_script(found, each, kept) for each in columns],
-        "unsure": np.flatnonzero(unsure[kept]).tolist(),
+        "unsure": _ringed(found, kept),
         "drawn": drawn.tolist(),
         "scale": SCALE,
     }
     first, second = found.picture.titles
+    low, high = places.min(axis=0), places.max(axis=0)
+    room = np.where(high > low, 0.05 * (high - low), 1.0)
+    across, upright = (
+        {"zeroline": False, "automargin": False, "range": ends}
+        for ends in np.column_stack([low - room, high + room]).tolist()
+    )
     return figure(
         [], height=470, xtitle=first, ytitle=second, legend=True, meta=meta,
-        xaxis={"zeroline": False}, yaxis={"zeroline": False},
+        xaxis=across, yaxis=upright,
     )  # fmt: skip
 
 
@@ -134,13 +160,10 @@ def heat_map(draft: Draft) -> str | None:
     variables = picture.telling_variables(facts_of(found.model), VARIABLES)
     if not len(variables):
         return None
-    drawing = _heat(found, variables)
+    drawing = _heat(found, rows_before_axes(found.model, draft.data), variables)
     across = len(drawing.layout.meta["samples"])
     part = "" if across == len(found.labels) else " Only some samples of each cluster are shown."
-    kept = getattr(getattr(found.model, "preparation_", None), "axes", None)
-    smooth = "The values are smoother than the measured ones, because only {} axes were kept. "
     caption = (
-        f"{'' if kept is None else smooth.format(len(kept))}"
         "Each column is a sample, each row a variable that sets a cluster apart, or that varies "
         "along its axes. Colours are z-scores (standard deviations from the mean of all samples): "
         f"blue is high, orange low. The bars on top show the clusters and what else is known.{part}"
@@ -154,23 +177,25 @@ def _legend(found: Findings) -> str:
     lines = []
     for bar in found.columns[:BARS]:
         if 0 < len(bar.levels) <= LISTED:
-            shades = map(colour, _colours(found, bar))
+            shades = map(shade, _colours(found, bar))
             entries = "".join(
-                f'<span><i style="background:{shade}"></i>{escape(level)}</span>'
-                for level, shade in zip(bar.levels, shades, strict=True)
+                f'<span><i style="background:{look}"></i>{escape(level)}</span>'
+                for level, look in zip(bar.levels, shades, strict=True)
             )
             lines.append(f"<p><b>{escape(bar.name)}</b>{entries}</p>")
     return f'<div class="legend small">{"".join(lines)}</div>' if lines else ""
 
 
-def _heat(found: Findings, variables: Indices) -> Any:
-    """Return the figure of standardised values, below a bar for each column of metadata."""
-    assert found.rows is not None
+def _heat(found: Findings, rows: Array, variables: Indices) -> Any:
+    """Return the figure of standardised values, below a bar for each column of metadata.
+
+    rows (n, p): the prepared values.
+    """
     assert found.picture is not None
     order = picture.by_cluster(found.labels, found.picture.places[:, 0], ACROSS)
     bars = [_clusters_of(found), *found.columns[:BARS]]
     top = len(bars) + 1
-    values = picture.standardised(found.rows[:, variables])[order].T
+    values = picture.standardised(rows[:, variables])[order].T
     names = [found.variable_names[j] for j in variables]
     traces = [_bar(found, bar, order, place) for place, bar in enumerate(bars)]
     traces.append({
@@ -187,7 +212,9 @@ def _heat(found: Findings, variables: Indices) -> Any:
     ends = np.flatnonzero(np.diff(found.labels[order])) + 0.5
     edges = np.array([-0.5, *ends, len(order) - 0.5])
     middles = (edges[:-1] + edges[1:]) / 2
-    called = [plotly_text(found.called(int(found.labels[order][round(x)]))) for x in middles]
+    groups = [int(found.labels[order][round(x)]) for x in middles]
+    numbered = all(found.called(k) in (f"cluster {k}", "no cluster") for k in groups)
+    called = [plotly_text(found.called(k).removeprefix("cluster " * numbered)) for k in groups]
     line = {"type": "line", "yref": "y", "y0": top - 0.5, "y1": top + len(names) - 0.5}
     line |= {"line": {"width": 1.5, "color": GREY}}
     bare = {"showgrid": False, "zeroline": False, "ticks": ""}
@@ -195,10 +222,11 @@ def _heat(found: Findings, variables: Indices) -> Any:
     places = [*range(len(bars)), *range(top, top + len(names))]
     return figure(
         traces,
-        height=160 + 17 * (top + len(names)),
-        margin={"l": 56, "r": 12, "t": BAR, "b": 28},
+        height=180 + 17 * (top + len(names)),
+        margin={"l": 56, "r": 12, "t": BAR, "b": 48},
         shapes=[{**line, "x0": x, "x1": x} for x in ends],
-        xaxis={"tickvals": middles.tolist(), "ticktext": called, **bare},
+        xtitle="cluster" * numbered,
+        xaxis={"tickvals": middles.tolist(), "ticktext": called, "tickangle": 0, **bare},
         yaxis={"tickvals": places, "ticktext": ticks, "autorange": "reversed", **bare},
         meta={"samples": [plotly_text(found.sample_names[i]) for i in order]},
     )
@@ -212,7 +240,7 @@ def _bar(found: Findings, of: Column, order: Indices, place: int) -> dict[str, A
     if of.levels:
         names = [*map(plotly_text, of.levels), "not known"]
         told = [names[code] for code in of.codes[order]]
-        shades = [*(colour(c) for c in _colours(found, of)), GREY]
+        shades = [*map(shade, _colours(found, of)), GREY]
         steps = np.linspace(0.0, 1.0, len(shades) + 1)
         edges = zip(steps[:-1], steps[1:], shades, strict=True)
         scale = [[end, shade] for low, high, shade in edges for end in (low, high)]
@@ -234,13 +262,22 @@ def small_picture(found: Findings, labels: Labels, most: int = 600) -> str:
     assert found.picture is not None
     names = [str(k) for k in range(int(labels.max()) + 1)]
     matched = _colours(found, Column("", names, labels.astype(float)))
-    shades = [*map(colour, matched), GREY]
     places = found.picture.places
     shown = random_part(len(labels), most, [])
     low, span = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-300)
-    at = 4 + (places[shown] - low) / span * [192, 112]
-    dots = "".join(
-        f'<circle cx="{x:.1f}" cy="{120 - y:.1f}" r="2.2" fill="{shades[k]}"/>'
-        for (x, y), k in zip(at, labels[shown], strict=True)
+    within = 0.03 + 0.94 * (places[shown] - low) / span
+    return _dots("small-picture", within, labels[shown], list(map(colour, matched)))
+
+
+def _dots(kind: str, places: Array, codes: Labels, shades: list[str]) -> str:
+    """Return an SVG of round dots at ``places`` (m, 2), between 0 and 1; grey for the code -1."""
+    at = np.round(1000 * np.column_stack([places[:, 0], 1 - places[:, 1]])).astype(int)
+    paths = "".join(
+        f'<path stroke="{shade}" d="{"".join(f"M{x} {y}h0" for x, y in at[codes == code])}"/>'
+        for code, shade in [(-1, GREY), *enumerate(shades)]
+        if (codes == code).any()
     )
-    return f'<svg class="small-picture" viewBox="0 0 200 120" aria-hidden="true">{dots}</svg>'
+    return (
+        f'<svg class="dots {kind}" viewBox="0 0 1000 1000" preserveAspectRatio="none" '
+        f'aria-hidden="true">{paths}</svg>'
+    )

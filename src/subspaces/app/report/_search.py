@@ -60,9 +60,9 @@ def choice(draft: Draft) -> str | None:
         by = "stability" if "stability" in table else "likelihood"
         values = np.asarray(table[by], dtype=float)
         drawing = _figures.curve(tried, values, len(draft.found.clusters), "clusters", by)
-        if by == "stability":
-            words += f"</p>{_stability_of_numbers(table)}<p>"
     figure = draft.figure("candidates", drawing, LABEL, "The ring marks the choice.")
+    if "stability" in table:
+        return f'<p>{words}</p><div class="pair">{figure}{_stability_of_numbers(table)}</div>'
     return f"<p>{words}</p>{figure}"
 
 
@@ -189,13 +189,12 @@ def search(draft: Draft) -> str:
     return (
         f"<p>The fit took {duration(model.record_.seconds)}. The call was "
         f"<code>{escape(' '.join(repr(model).split()))}</code></p>{_starts_in_words(model)}"
-        f"{_path_and_starts(draft)}<h3>Parameters</h3>{table}"
+        f"{_path_and_starts(model)}<h3>Parameters</h3>{table}"
     )
 
 
-def _path_and_starts(draft: Draft) -> str:
+def _path_and_starts(model: SubspaceClusterer) -> str:
     """Return the HTML on the best start's stop reason and objective, and a table of all starts."""
-    model = draft.found.model
     path = getattr(model, "objective_path_", None)
     title = "objective"
     if path is None:
@@ -204,11 +203,10 @@ def _path_and_starts(draft: Draft) -> str:
     reason = getattr(model, "stop_reason_", None)
     if reason is not None:
         parts.append(f"<p>{STOPS.get(reason, f'Stopped: {escape(reason)}.')}</p>")
-    if path is not None and len(path) > 1:
-        label = f"The {title} by iteration"
-        parts.append(draft.figure("path", _figures.path(np.asarray(path), title), label))
-    elif path is not None:
-        parts.append(f"<p>One iteration was enough: {title} {number(float(path[0]))}.</p>")
+    if path is not None:
+        first, last = number(float(path[0])), number(float(path[-1]))
+        ends = f"{title} {first}" if len(path) == 1 else f"{title} from {first} to {last}"
+        parts.append(f"<p>{count(len(path), 'iteration').capitalize()}: {ends}.</p>")
     rows = getattr(model, "starts_", [])
     if rows:
         parts.append(f"<h3>Starts</h3>{_tables.starts(rows)}")

@@ -41,7 +41,7 @@ CHECKS = {
 # Findings come first, and the gravest doubt last.
 DOUBTS = [Grade.SURE, Grade.UNKNOWN, Grade.DOUBTFUL, Grade.NO]
 # Clusters, and variables of each, that the first screen names. Up to BESIDE clusters the findings
-# stand next to the picture, below the clusters.
+# stand below the clusters, and else below the picture.
 CLUSTERS, VARIABLES, BESIDE = 12, 3, 4
 # What is said of halves that agree in part, or less.
 HALVES = {
@@ -76,9 +76,9 @@ def summary(draft: Draft) -> str:
     said, drawn = list_of_points(_points(draft)), overview(draft)
     if not drawn:
         return verdict + listed + said
-    few = len(draft.found.clusters) <= BESIDE
-    left, right = (listed + said, drawn) if few else (listed, drawn + said)
-    return f'{verdict}<div class="first"><div>{left}</div><div>{right}</div></div>'
+    kind = "first" if len(draft.found.clusters) <= BESIDE else "first many"
+    parts = "".join(f"<div>{part}</div>" for part in (listed, drawn, said))
+    return f'{verdict}<div class="{kind}">{parts}</div>'
 
 
 def list_of_points(points: Iterable[Point]) -> str:
@@ -122,7 +122,7 @@ def _points(draft: Draft) -> Iterator[Point]:
         yield Point("Known classes", words, "agreement")
     if found.probabilities is not None and len(found.clusters) > 1:
         unsure = np.flatnonzero(found.unsure)
-        order = unsure[np.argsort(found.probabilities[unsure].max(axis=1), kind="stable")]
+        order = unsure[np.argsort(-found.doubt[unsure], kind="stable")]
         yield Point("Uncertain samples", _uncertain(found, order), "samples")
     if len(found.outliers):
         words = f"In no cluster: {named(found.sample_names, found.outliers)}."

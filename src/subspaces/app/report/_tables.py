@@ -121,11 +121,7 @@ def _notable_samples(found: Findings) -> Any:
 
     Of more samples, half are these and half the most influential.
     """
-    order = np.arange(len(found.labels))
-    if found.probabilities is not None:
-        order = np.argsort(found.probabilities.max(axis=1), kind="stable")
-    elif found.rivalry is not None:
-        order = np.argsort(-found.rivalry.closeness, kind="stable")
+    order = np.argsort(-found.doubt, kind="stable")
     order = np.concatenate([found.outliers, order[found.labels[order] >= 0]])
     if len(order) <= MOST_SAMPLES or found.influence is None:
         return order[:MOST_SAMPLES]

@@ -48,12 +48,7 @@ function themed(layout, width) {
   for (const axis of ["xaxis", "xaxis2", "xaxis3", "yaxis"])
     if (layout[axis]) result[axis] = { ...layout[axis], ...lines };
   if (result.yaxis) result.yaxis = shortened(result.yaxis, width);
-  if (layout.scene) {
-    result.scene = { ...layout.scene };
-    for (const axis of ["xaxis", "yaxis", "zaxis"])
-      result.scene[axis] = { ...layout.scene[axis], ...lines, showbackground: false };
-  }
-  if (matchMedia("(pointer: coarse)").matches && !layout.scene) result.dragmode = false;
+  if (matchMedia("(pointer: coarse)").matches) result.dragmode = false;
   return result;
 }
 
@@ -113,7 +108,9 @@ function draw(place) {
   drawn.add(place);
   fitting.observe(place);
   const width = place.clientWidth;
-  return Plotly.react(place, data, { ...themed(layout, width), width }, settings);
+  Plotly.react(place, data, { ...themed(layout, width), width }, settings);
+  place.querySelector(".still")?.remove();
+  performance.mark(`drawn ${place.id}`);
 }
 
 // Draw again what has got another width: a window resized, a phone turned, a scroll bar.
@@ -134,15 +131,15 @@ const seen = new IntersectionObserver((entries) => {
 const places = document.querySelectorAll("[data-figure]");
 
 async function unpack() {
-  const packed = atob(document.getElementById("plotly").textContent);
-  const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const packed = await fetch(`data:;base64,${document.getElementById("plotly").textContent}`);
+  const stream = packed.body.pipeThrough(new DecompressionStream("deflate"));
   const script = document.createElement("script");
   script.textContent = await new Response(stream).text();
   document.head.append(script);
   for (const place of places) seen.observe(place);
 }
-unpack();
+// Words, tables and the still picture of all samples come first.
+(window.requestIdleCallback ?? setTimeout)(unpack);
 
 const repaint = () => drawn.forEach(draw);
 // Paper is narrower than most windows. A body of this width, in pixels, makes figures that fit it.
@@ -180,33 +177,6 @@ button.addEventListener("click", () => {
 });
 dark.addEventListener("change", label);
 label();
-
-// One three-dimensional view at a time: browsers have few WebGL contexts.
-let open = null;
-function close() {
-  if (!open) return;
-  const { place, toggle } = open;
-  open = null;
-  place.dataset.figure = place.dataset.flat;
-  toggle.setAttribute("aria-pressed", "false");
-  window.Plotly?.purge(place);
-  draw(place);
-}
-for (const toggle of document.querySelectorAll("[data-space]")) {
-  toggle.hidden = false;
-  toggle.addEventListener("click", () => {
-    const place = document.getElementById(toggle.getAttribute("aria-controls"));
-    const again = open && open.place === place;
-    close();
-    if (again) return;
-    place.dataset.flat = place.dataset.figure;
-    place.dataset.figure = toggle.dataset.space;
-    toggle.setAttribute("aria-pressed", "true");
-    open = { place, toggle };
-    window.Plotly?.purge(place);
-    draw(place);
-  });
-}
 
 // Buttons that show one of several figures in the same place.
 for (const group of document.querySelectorAll("[data-choice]")) {
