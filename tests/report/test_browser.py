@@ -268,9 +268,9 @@ def test_options_and_percentages_stay_on_one_line(browser, tmp_path):
     path = model.report(X, tmp_path / "report.html")
     with browser.new_page(viewport={"width": 390, "height": 900}) as page:
         page.goto(path.as_uri())
-        kept = page.locator("#summary .points:not(.clusters)").locator("li:last-child .whole")
+        kept = page.locator("#summary ul.points:not(.clusters)").locator("li:last-child .whole")
         assert kept.all_text_contents() == ["50 %", "--drop-missing"] * 6
         # A piece that breaks has several rectangles.
         rows = kept.evaluate_all("parts => parts.map(part => part.getClientRects().length)")
         assert set(rows) == {1}
-        assert text.strip() in page.locator("#summary .points:not(.clusters)").text_content()
+        assert text.strip() in page.locator("#summary ul.points:not(.clusters)").text_content()

@@ -26,10 +26,6 @@ from subspaces.app.report._names import number, plotly_text, short_label
 from subspaces.diagnostics._beyond_chance import Apart
 from subspaces.plots import CRITERION_NAMES
 
-# In place of a common dimension, if clusters have dimensions of their own.
-OWN = 99
-# Symbols per dimension. Each has an open form.
-FILLED = ("circle", "square", "diamond", "cross", "triangle-up", "triangle-down", "x")
 # How many variables a figure lists.
 STRONGEST = 15
 # Opacity of a bar that chance explains.

@@ -204,9 +204,9 @@ def _path_and_starts(model: SubspaceClusterer) -> str:
     if reason is not None:
         parts.append(f"<p>{STOPS.get(reason, f'Stopped: {escape(reason)}.')}</p>")
     if path is not None:
-        first, last = number(float(path[0])), number(float(path[-1]))
-        ends = f"{title} {first}" if len(path) == 1 else f"{title} from {first} to {last}"
-        parts.append(f"<p>{count(len(path), 'iteration').capitalize()}: {ends}.</p>")
+        best = min(path) if title == "objective" else path[-1]
+        words = f"{count(len(path), 'iteration')}: {title} {number(float(best))}"
+        parts.append(f"<p>{words}.</p>")
     rows = getattr(model, "starts_", [])
     if rows:
         parts.append(f"<h3>Starts</h3>{_tables.starts(rows)}")
