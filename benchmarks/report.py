@@ -30,7 +30,7 @@ PICTURE = Path(__file__).parents[1] / "docs" / "images" / "report.png"
 OPENINGS = 3
 # How long an opening is recorded, and what of it; a task of the thread that answers the reader; and
 # the height of a window that shows every figure, in which an opening takes longer.
-SECONDS, LONGER = 10, 25
+SECONDS, LONGER = 25, 60
 RECORDED = "toplevel,devtools.timeline,v8,loading,blink.user_timing"
 TASK, TALL = "ThreadControllerImpl::RunTask", 16_000
 # Width of the picture: that of the page, and a margin.
