@@ -30,7 +30,7 @@ PICTURE = Path(__file__).parents[1] / "docs" / "images" / "report.png"
 OPENINGS = 3
 # How long an opening is recorded, and what of it; a task of the thread that answers the reader; and
 # the height of a window that shows every figure, in which an opening takes longer.
-SECONDS, LONGER = 25, 60
+SECONDS, LONGER = 20, 50
 RECORDED = "toplevel,devtools.timeline,v8,loading,blink.user_timing"
 TASK, TALL = "ThreadControllerImpl::RunTask", 16_000
 # Width of the picture: that of the page, and a margin.
@@ -126,7 +126,7 @@ def measured(events):
                 low, high = threads.get(e["tid"], (e["tts"], 0))
                 threads[e["tid"]] = min(low, e["tts"]), max(high, e["tts"] + e.get("tdur", 0))
         found[f"busy {name}"] = sum(high - low for low, high in threads.values()) / 1e6
-    tasks = [e["dur"] for e in own if e["name"] == TASK and e["ts"] < first["ts"]]
+    tasks = [e.get("dur", 0) for e in own if e["name"] == TASK and e["ts"] < first["ts"]]
     return found | {"pause": max(tasks) / 1e6}
 
 
