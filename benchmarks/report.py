@@ -30,8 +30,8 @@ PICTURE = Path(__file__).parents[1] / "docs" / "images" / "report.png"
 OPENINGS = 3
 # How long an opening is recorded, and what of it; a task of the thread that answers the reader; and
 # the height of a window that shows every figure, in which an opening takes longer.
-SECONDS, LONGER = 20, 50
-RECORDED = "toplevel,devtools.timeline,v8,loading,blink.user_timing"
+SECONDS, LONGER = 15, 40
+RECORDED = "toplevel,loading,blink.user_timing"
 TASK, TALL = "ThreadControllerImpl::RunTask", 16_000
 # Width of the picture: that of the page, and a margin.
 WIDE = 1240
