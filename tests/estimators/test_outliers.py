@@ -105,14 +105,24 @@ def test_labels_as_a_start_do_not_hold_the_outliers():
     assert matched_accuracy(UNION.target, model.labels_[:80]) > 0.9
 
 
-def test_members_of_a_tiny_cluster_are_trimmed_first():
-    labels = np.repeat([0, 1, 0], [43, 42, 7])  # as many as MODEL's samples
-    near = np.arange(92.0)[:, None] * np.ones((1, 2))
-    kept = outliers._nearest(near, labels, MODEL.fit_)
-    assert_array_equal(np.flatnonzero(~kept), np.arange(65, 92))
-    tiny = np.where(np.isin(np.arange(92), [1, 5, 9]), 1, 0)
-    kept = outliers._nearest(near, tiny, MODEL.fit_)
-    assert_array_equal(np.flatnonzero(~kept), [1, 5, 9, *range(68, 92)])
+def test_outliers_in_a_plane_of_their_own_hold_no_cluster():
+    union = make_subspaces([30, 30, 30], 12, [2, 2, 2], noise=0.1, random_state=3)
+    random = np.random.default_rng(3)
+    axes = np.linalg.qr(random.normal(size=(12, 2)))[0]
+    own = random.uniform(-3, 3, size=(20, 2)) @ axes.T + 0.1 * random.normal(size=(20, 12))
+    labels = PSC(3, **NUMBERS).fit_predict(np.vstack([union.data, own]))
+    assert np.count_nonzero(labels[90:] == -1) >= 15
+    assert np.count_nonzero(labels[:90] == -1) <= 5
+    assert matched_accuracy(union.target, labels[:90]) > 0.9
+
+
+def test_a_few_outliers_beside_each_other_hold_no_cluster():
+    union = make_subspaces([60, 60, 60], 10, [1, 1, 1], noise=0.1, offset=3.0, random_state=0)
+    random = np.random.default_rng(0)
+    place = union.data.mean(axis=0) + 8.0 * random.normal(size=10)
+    rows = np.vstack([union.data, place + 0.3 * random.normal(size=(6, 10))])
+    labels = PSC(3, affine=True, **{**NUMBERS, "n_components": 1}).fit_predict(rows)
+    assert_array_equal(labels == -1, np.arange(186) >= 180)
 
 
 def test_at_least_half_of_the_samples_are_kept():

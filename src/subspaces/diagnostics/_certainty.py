@@ -185,10 +185,7 @@ def label_sets(
     >>> int(label_sets(model, planes.data, random_state=0).sum(axis=1).max())
     1
     """
-    coverage = as_real(coverage, "coverage", low=-np.inf)
-    if not 0.0 < coverage < 1.0:
-        fact = "<coverage={value}> is out of range. Use a number above 0 and below 1, such as 0.9."
-        raise ParameterError("coverage", fact, value=coverage)
+    coverage = as_real(coverage, "coverage", above=True, high=1.0, below=True)
     rows, labels, p = _of_fit(model, X)
     found = np.arange(p.shape[1]) == labels[:, None]
     if p.shape[1] == 1:

@@ -1,9 +1,18 @@
 """Samples that belong to no cluster: who is kept, and the clusters of those.
 
-1. All samples are fitted. Up to `TRIMS` times the share `KEPT` that is nearest to the clusters is
-   fitted from fresh starts, since outliers can hold a whole cluster of the first fit.
-2. The bulk of the residuals gives p-values (`core/bulk.py`), and these the outliers at the level q.
-3. The others are fitted from fresh starts, and all samples judged anew, until the outliers stay.
+1. All samples are fitted. Then those that are nearest to the clusters, h = `KEPT` n, are fitted
+   from fresh starts, since outliers can hold a whole cluster of the first fit. With e_i the squared
+   residual of sample i off the nearest cluster, this is repeated while it clearly lowers
+
+       S = sum of the h smallest e_i.
+
+2. Outliers near a subspace of their own can hold a cluster still, while two true clusters share one
+   or a true one is left out. If they are fewer than a cluster, fewer samples are near than could
+   be, and S is larger, as it is the sum over the nearest. So the smallest cluster is exchanged: all
+   other samples, h at most, are fitted, and the nearest to these clusters. If S falls, this is
+   taken, and step 1 goes on. Otherwise the cluster was a true one, and trimming is over.
+3. The bulk of the residuals gives p-values (`core/bulk.py`), and these the outliers at the level q.
+4. The others are fitted from fresh starts, and all samples judged anew, until the outliers stay.
    If a few come and go for ever, the round with the fewest outliers is taken.
 """
 
@@ -14,7 +23,7 @@ from math import ceil
 import numpy as np
 from scipy import stats
 
-from subspaces._types import Array, Labels, Mask
+from subspaces._types import Array, Indices, Labels, Mask
 from subspaces.core.array import in_main_memory
 from subspaces.core.bulk import Bulk, bulk_of, flagged, squares_of
 from subspaces.core.partition import smallest_size
@@ -23,10 +32,10 @@ from subspaces.psc.result import Fit
 from subspaces.psc.settings import Settings
 from subspaces.runtime.warning import collect_warnings, doubt, warn
 
-# The share of the samples that is kept by trimming, and how often it is done at most.
-KEPT, TRIMS = 0.7, 6
-# A cluster of fewer samples than this many times the fewest that it can have is tiny.
-TINY = 2
+# The share of the samples that is kept by trimming, and how often S can fall: 1 to 7 are usual.
+KEPT, TRIMS = 0.7, 12
+# S has clearly fallen if it is below this share of what it was.
+CLEARLY = 0.99
 # Starts of a fit to trimmed samples, which only has to locate the clusters.
 STARTS = 3
 # Most rounds of naming outliers. 1 to 5 are usual.
@@ -39,6 +48,27 @@ SMALL, TOO_MANY = 0.05, 0.07
 BY_CHANCE = 0.15
 # Fits the samples of a mask (n,) with the settings given.
 Refit = Callable[[Mask, Settings], Fit]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fit of the kept samples (n,), its warnings, and its labels (n,) and `squares_of` all."""
+
+    kept: Mask
+    fit: Fit
+    raised: list[Warning]
+    labels: Labels
+    squares: Array
+
+    @property
+    def far(self) -> Array:
+        """Squared residual of each sample off the nearest cluster, (n,)."""
+        return self.squares.min(axis=1)
+
+    @property
+    def in_smallest(self) -> Mask:
+        """Whether each sample is nearest to the cluster of the fewest kept samples, (n,)."""
+        return self.squares.argmin(axis=1) == np.bincount(self.labels[self.kept]).argmin()
 
 
 @dataclass(frozen=True)
@@ -68,32 +98,60 @@ def find_outliers(X: Array, settings: Settings, fit: Refit) -> Found:
     if not isinstance(settings.init, str) and not callable(settings.init):
         fresh = replace(settings, init="portfolio")  # labels of outliers lead back to them
     scale, most = float(np.mean(np.sum(X**2, axis=1))), len(X) // 2
-    kept = np.ones(len(X), dtype=bool)
-    with collect_warnings() as raised:
-        found = fit(kept, settings)
-    whole = found, raised
-    for _ in range(TRIMS):
-        nearest = _nearest(_squares(X, kept, found), _labels(kept, found), found)
-        if np.array_equal(nearest, kept):
-            break
-        kept = nearest
-        with collect_warnings():
-            found = fit(kept, replace(fresh, n_init=STARTS))
-    squares, labels = _squares(X, kept, found), _labels(kept, found)
-    p = bulk_of(squares, labels, level, scale, float(np.mean(kept)))[1]
+
+    def fitted(kept: Mask, settings: Settings) -> Fitted:
+        with collect_warnings() as raised:
+            found = fit(kept, settings)
+        labels = np.full(len(kept), -1)
+        labels[kept] = in_main_memory(found.labels)
+        squares = squares_of(X, labels, found.subspaces, affine=found.affine)
+        return Fitted(kept, found, raised, labels, squares)
+
+    whole = fitted(np.ones(len(X), dtype=bool), settings)
+    near = _trimmed(whole, lambda kept: fitted(kept, replace(fresh, n_init=STARTS)))
+    p = bulk_of(near.squares, near.labels, level, scale, float(np.mean(near.kept)))[1]
     rounds = list[Found]()
     for _ in range(ROUNDS):
         kept = ~flagged(p, level, most)
         if any(np.array_equal(kept, each.kept) for each in rounds):
             break
-        with collect_warnings() as raised:
-            found = whole[0] if kept.all() else fit(kept, fresh)
-        raised = whole[1] if kept.all() else raised
-        bulk, p = bulk_of(_squares(X, kept, found), _labels(kept, found), level, scale)
+        last = whole if kept.all() else fitted(kept, fresh)
+        bulk, p = bulk_of(last.squares, last.labels, level, scale)
         if not kept.all():
             bulk = replace(bulk, threshold=float(p[~kept].max()))
-        rounds.append(Found(kept, found, raised, bulk, p))
+        rounds.append(Found(kept, last.fit, last.raised, bulk, p))
     return _last(rounds, kept)
+
+
+def _trimmed(whole: Fitted, refit: Callable[[Mask], Fitted]) -> Fitted:
+    """Return the clusters of the nearest samples, by steps 1 and 2."""
+    n, dimensions = len(whole.kept), whole.fit.dimensions.tolist()
+    fewest = sum(map(smallest_size, dimensions))
+    most = max(ceil(KEPT * n), fewest)
+
+    def total(found: Fitted) -> float:
+        return float(np.sort(found.far)[:most].sum())
+
+    def nearest_to(found: Fitted) -> Fitted:
+        return refit(_first(np.argsort(found.far, kind="stable"), most))
+
+    best = nearest_to(whole)
+    for _ in range(TRIMS):
+        new = nearest_to(best)
+        if total(new) >= CLEARLY * total(best) and len(dimensions) > 1:
+            best = min(best, new, key=total)
+            out = best.in_smallest
+            count = min(max(int(np.sum(~out)), fewest), most)
+            new = nearest_to(refit(_first(np.lexsort((best.far, out)), count)))
+        if total(new) >= total(best):
+            break
+        best = new
+    return best
+
+
+def _first(order: Indices, count: int) -> Mask:
+    """Return which samples (n,) are the first ones in an order (n,)."""
+    return np.isin(np.arange(len(order)), order[:count])
 
 
 def _last(rounds: list[Found], kept: Mask) -> Found:
@@ -105,32 +163,7 @@ def _last(rounds: list[Found], kept: Mask) -> Found:
     """
     earlier = [i for i, each in enumerate(rounds) if np.array_equal(kept, each.kept)]
     again = rounds[earlier[0] :] if earlier else rounds[-1:]
-    held = [each for each in again if each.settled]
-    return max(held or again, key=lambda each: int(each.kept.sum()))
-
-
-def _squares(X: Array, kept: Mask, found: Fit) -> Array:
-    return squares_of(X, _labels(kept, found), found.subspaces, affine=found.affine)
-
-
-def _labels(kept: Mask, found: Fit) -> Labels:
-    labels = np.full(len(kept), -1)
-    labels[kept] = in_main_memory(found.labels)
-    return labels
-
-
-def _nearest(squares: Array, labels: Labels, found: Fit) -> Mask:
-    """Return the share `KEPT` of smallest values (n,), but as many as the clusters need.
-
-    A few outliers beside each other can hold a cluster, in which they are near: members of one that
-    is `TINY` come last.
-    """
-    fewest = np.array([smallest_size(r) for r in found.dimensions.tolist()])
-    tiny = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(fewest)) < TINY * fewest)
-    far = np.where(np.isin(labels, tiny), np.inf, squares.min(axis=1))
-    nearest = np.zeros(len(far), dtype=bool)
-    nearest[np.argsort(far, kind="stable")[: max(ceil(KEPT * len(far)), fewest.sum())]] = True
-    return nearest
+    return max(again, key=lambda each: (each.settled, int(each.kept.sum())))
 
 
 def warn_of_outliers(found: Found) -> None:

@@ -126,12 +126,7 @@ def check(settings: Settings) -> None:
     if settings.refine is not None:
         as_choice(settings.refine, "refine", get_args(Refinement))
     if settings.outliers is not None:
-        level = as_real(settings.outliers, "outliers")
-        if not 0.0 < level < 1.0:
-            fact = (
-                "<outliers={value}> is out of range. Use a number above 0 and below 1, such as 0.1."
-            )
-            raise ParameterError("outliers", fact, value=level)
+        as_real(settings.outliers, "outliers", above=True, high=1.0, below=True)
     if settings.n_variables is not None:
         _check_sparse(settings)
 

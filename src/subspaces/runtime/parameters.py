@@ -82,19 +82,22 @@ def as_real(
     low: float = 0.0,
     above: bool = False,
     high: float = np.inf,
+    below: bool = False,
 ) -> float:
     """Return ``value`` as a float; raise an error unless it is finite, from ``low`` to ``high``.
 
-    above: whether ``low`` itself is refused.
+    above, below: whether ``low`` itself, or ``high``, is refused.
     """
     span = f"a number above {low:g}" if above else f"{low:g} or more"
-    span += "" if np.isinf(high) else f", up to {high:g}"
+    if not np.isinf(high):
+        span += f", below {high:g}" if below else f", up to {high:g}"
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise _wrong(name, value, "not a number", span, ParameterTypeError) from None
     too_low = number <= low if above else number < low
-    if not np.isfinite(number) or too_low or number > high:
+    too_high = number >= high if below else number > high
+    if not np.isfinite(number) or too_low or too_high:
         raise _wrong(name, value, "out of range", span)
     return number
 
