@@ -18,8 +18,8 @@ PRINTED = {
     "GPCA": lambda s: GPCA(n_projected=min(PROJECTED, s.rank), polish=False, **s.own),
     "K-means": lambda s: KMeans(init="random", n_init=1, **s.bare),
     "K-subspaces": lambda s: KSubspaces(init="random", n_init=1, **s.own),
-    "SCC": lambda s: SCC(**s.common),
-    "MCtFA": lambda s: MCtFA(n_init=1, **s.common),
+    "SCC": lambda s: SCC(n_components=max(s.dimensions), **s.bare),
+    "MCtFA": lambda s: MCtFA(n_components=max(s.dimensions), n_init=1, **s.bare),
 }
 NAMES = {"K-means": "KMeans", "K-subspaces": "KSubspaces"}
 ROWS = ("PSC", *PRINTED)

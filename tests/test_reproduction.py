@@ -44,6 +44,16 @@ def squares(seeds, columns=("a", "b")):
 STUDY = Study("squares", ("value",), squares, square)
 
 
+@pytest.mark.parametrize("row", nonsparse.PRINTED)
+@pytest.mark.parametrize("column", "ae")
+def test_every_rival_of_the_paper_is_made_as_printed(row, column):
+    scenario = make_scenario(column, random_state=0)
+    model = nonsparse.PRINTED[row](nonsparse.setting_of(scenario, 0))
+    assert model.n_clusters == len(scenario.n_components)
+    if row in ("SCC", "MCtFA"):  # these have one dimension for all clusters
+        assert model.n_components == max(scenario.n_components)
+
+
 @pytest.mark.parametrize(
     ("mean", "error", "expected"),
     [

@@ -346,7 +346,7 @@ WEIGHTS = (
     *("single_samples", "filled_up", "pieces", "empty_variables", "empty_samples"),
     *("neighbours_depend", "few_levels", "heavy_tails", "rests_on_one", "correlated_noise"),
     *("repulsion", "unequal_dimensions", "no_component", "most_clusters", "most_components"),
-    *("cycle", "overlap", "refilled"),
+    *("cycle", "refilled"),
 )
 # Codes that make others superfluous, or whose advice contradicts theirs.
 SILENCES = {
