@@ -34,7 +34,7 @@ COLUMNS = [
 @contextmanager
 def plain_code():
     """No compiled kernels, as with SUBSPACES_PURE=1."""
-    if compiled("block_pass") is None:
+    if compiled("gram") is None:
         raise SystemExit("there are no compiled kernels to compare; unset SUBSPACES_PURE, or build")
     os.environ["SUBSPACES_PURE"] = "1"
     compiled.cache_clear()

@@ -317,7 +317,7 @@ def main():
             random_starts(),
             sparse_loadings(),
         ]
-    code = "plain code" if compiled("block_pass") is None else "compiled kernels"
+    code = "plain code" if compiled("gram") is None else "compiled kernels"
     save(
         "speed",
         "# The time of a fit beside K-means\n\n"

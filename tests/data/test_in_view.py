@@ -1,8 +1,8 @@
-"""Rows in view, for runs one after the other."""
+"""Rows in view: runs with the compiled twins are the plain runs."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces import PSC
 from subspaces.core.criteria import names
@@ -11,7 +11,11 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
+from subspaces.kernels import compiled
+from tests.plain import plain_code
 
+needs_kernels = pytest.mark.skipif(compiled("gram") is None, reason="the kernels are not built")
+LEADING = ("influence", "residual", "hat")
 # n, p, dimensions, noise: few and many members, a cluster that is a point
 SHAPES = [(60, 200, (2, 2, 2), 0.05), (120, 130, (1, 3), 0.3), (90, 150, (0, 2, 4), 0.2)]
 
@@ -34,6 +38,23 @@ def first(problem, seed):
 def run(samples, seed=0):
     random = np.random.default_rng(seed)
     return alternate(samples, first(samples.problem, seed), max_iter=20, random=random)
+
+
+@needs_kernels
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("criterion", LEADING)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_run_that_follows_leading_axes_is_the_plain_run(shape, criterion, affine):
+    problem = posed(shape, criterion, affine)
+    fast = RowsInView(problem)
+    with plain_code():
+        plain = RowsInView(problem)
+    assert (fast._compiled is None, plain._compiled is None) == (False, True)
+    for seed in range(3):
+        found, expected = run(fast, seed), run(plain, seed)
+        assert_array_equal(found.labels, expected.labels)
+        assert_allclose(found.path, expected.path, rtol=1e-6)
+        assert (found.stop_reason, found.repairs) == (expected.stop_reason, expected.repairs)
 
 
 @pytest.mark.parametrize("criterion", names(dense=True))

@@ -1,22 +1,24 @@
-"""Sparse loadings of rows in view by compiled code, which updates its last fit when labels change.
+"""Subspaces of rows in view by compiled code, which updates its last fit when a few labels change.
 
-The code is `kernels/sparse_loadings.pyx`.
+`kernels/gram.pyx` if leading principal axes are enough and inner products are known,
+`kernels/sparse_loadings.pyx` for sparse loadings.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
 from subspaces._types import Array, Labels
 from subspaces.core import sparse_loadings
-from subspaces.core.criteria import own_costs
+from subspaces.core.criteria import CRITERIA, ClusterStats, ScoreInputs, own_costs
 from subspaces.core.problem import Problem
-from subspaces.core.rows import DenseRows
+from subspaces.core.rows import DenseRows, GramRows
 from subspaces.kernels import compiled
 
 
-class SparseLoadings:
-    """Sparse loadings of all clusters of a problem, held by a compiled object.
+class CompiledSubspaces(ABC):
+    """The subspaces of all clusters of a problem, held by a compiled object.
 
     kernel: the compiled object, with `fit(labels)`, `forget()` and the results of the last fit.
     """
@@ -42,8 +44,42 @@ class SparseLoadings:
         assert labels.min(initial=0) >= 0  # the compiled code has no place for rows in no cluster
         self.kernel.fit(labels)
 
-    def costs(self) -> Array:
-        """Cost of every row under every cluster, (n, K), by the last fit."""
+    @abstractmethod
+    def costs(self, labels: Labels) -> Array:
+        """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
+
+    def loadings(self) -> tuple[Array, ...] | None:
+        """Sparse loadings (p, R_k) of every cluster; None if the axes are principal axes."""
+        return None
+
+
+class GramAxes(CompiledSubspaces):
+    """Leading principal axes of all clusters, found from inner products of the rows."""
+
+    def costs(self, labels: Labels) -> Array:
+        """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
+        found, name = self.kernel, self.problem.criterion
+        energies, facts = np.square(found.scores), (1.0, self.problem.data.rank, len(labels))
+        stats = ClusterStats(found.spectra, found.found, found.sizes, self.problem.affine, *facts)
+        loops = compiled("block_pass")
+        if loops is not None and name in loops.CRITERIA:
+            # No criterion that comes here asks for the Gaussians of the clusters.
+            clusters = loops.Clusters(name, found.spectra, None, None, stats.mean_leverage, 1.0)
+            result: Array = loops.costs(energies, found.residual, labels, clusters).T
+            return result
+        criterion, rows = CRITERIA[name], np.arange(len(labels))
+        energies, residual = energies.transpose(2, 0, 1), found.residual.T
+        matrix = np.array(criterion.outsider(ScoreInputs(energies, residual, stats)))
+        own = ScoreInputs(energies[rows, labels], residual[rows, labels], stats, labels)
+        matrix[rows, labels] = criterion.member(own)
+        return matrix
+
+
+class SparseLoadings(CompiledSubspaces):
+    """Sparse loadings of all clusters, found from the rows themselves."""
+
+    def costs(self, labels: Labels) -> Array:
+        """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
         found: Array = self.kernel.costs(self.problem.criterion)
         return found
 
@@ -59,14 +95,30 @@ class SparseLoadings:
         return float(own_costs(self.kernel.captured.T, labels).sum())
 
 
-def compiled_subspaces(problem: Problem) -> SparseLoadings | None:
+def compiled_subspaces(problem: Problem) -> CompiledSubspaces | None:
     """Return the compiled subspaces of a problem; None if no compiled code can take it."""
-    rows, sparsity = problem.rows, problem.sparsity
-    # Compiled code counts rows as one.
-    if sparsity is None or not isinstance(rows, DenseRows) or rows.weights is not None:
+    if problem.rows.weights is not None:  # compiled code counts rows as one
         return None
-    nonnegative, module = sparsity.penalty == "nonnegative", compiled("sparse_loadings")
-    if module is None or rows.matrix.dtype != np.float64:
+    if problem.sparsity is None:
+        return _principal(problem)
+    return _sparse(problem, problem.sparsity)
+
+
+def _principal(problem: Problem) -> GramAxes | None:
+    rows, enough = problem.rows, not CRITERIA[problem.criterion].needs_full_spectrum
+    if not (enough and isinstance(rows, GramRows) and problem.identified):
+        return None
+    module = compiled("gram")
+    if module is None:
+        return None
+    given = rows.gram, rows.squared_norms, problem.dimensions, problem.affine
+    return GramAxes(problem, module.GramSubspaces(*given))
+
+
+def _sparse(problem: Problem, sparsity: sparse_loadings.Sparsity) -> SparseLoadings | None:
+    rows, nonnegative = problem.rows, sparsity.penalty == "nonnegative"
+    module = compiled("sparse_loadings")
+    if module is None or not isinstance(rows, DenseRows) or rows.matrix.dtype != np.float64:
         return None
     if problem.criterion not in module.CRITERIA:
         return None

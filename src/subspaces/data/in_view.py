@@ -20,7 +20,7 @@ from subspaces.core.rows import ClusterView
 from subspaces.core.search import Searchable
 from subspaces.core.sparse_view import energy_on_loadings, loadings_of
 from subspaces.core.which_run import ComparedBy
-from subspaces.data.compiled_subspaces import compiled_subspaces
+from subspaces.data.compiled_subspaces import SparseLoadings, compiled_subspaces
 
 # Views of clusters met before take FEW_BYTES at most, or TIMES_THE_ROWS times what the rows take.
 FEW_BYTES, TIMES_THE_ROWS = 2_000_000, 4
@@ -66,7 +66,7 @@ class RowsInView(Searchable):
             loadings = None if self.problem.sparsity is None else loadings_of(views)
         else:
             self._follow(labels)
-            matrix, loadings = self._compiled.costs(), self._compiled.loadings()
+            matrix, loadings = self._compiled.costs(labels), self._compiled.loadings()
         if loadings is not None and self.degenerate(here):
             loadings = None  # a cluster that does not span its axes has none to go on with
         value = objective(matrix, labels, self.problem.rows.weights)
@@ -94,7 +94,7 @@ class RowsInView(Searchable):
         return which_run.selection_cost(self.problem, clustering.objective, views, compared_by)
 
     def _lacking_energy(self, labels: Labels) -> float:
-        if self._compiled is not None:
+        if isinstance(self._compiled, SparseLoadings):
             self._labels = None
             return -self._compiled.energy(labels)
         return -energy_on_loadings(self.views(labels))

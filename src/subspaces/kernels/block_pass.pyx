@@ -427,6 +427,31 @@ cdef void square(Py_ssize_t n, Py_ssize_t p, const real* rows, real* product) no
         dsyrk(b"L", b"N", &size, &count, &one, <double*> rows, &size, &zero, product, &size)
 
 
+def costs(energies, residual, labels, Clusters clusters):
+    """Costs (K, n) of rows that are all in view, members of the cluster of their label.
+
+    energies (K, R, n): squared scores, and residual (K, n), contiguous and of double precision;
+    labels (n,).
+    """
+    labels = np.ascontiguousarray(labels, dtype=np.intc)
+    cdef Py_ssize_t n = residual.shape[1], n_axes = clusters.n_axes
+    cdef int k
+    priced, total = np.empty((clusters.n_clusters, n)), np.empty(n)
+    members, which = np.empty((n_axes + 3) * n), np.empty(n, dtype=np.intc)
+    cdef const double* energy = <double*> numbers_of(energies)
+    cdef const double* rest = <double*> numbers_of(residual)
+    cdef const int* label = <int*> numbers_of(labels)
+    cdef double* cost = <double*> numbers_of(priced)
+    cdef double* room = <double*> numbers_of(total)
+    cdef double* own = <double*> numbers_of(members)
+    cdef int* places = <int*> numbers_of(which)
+    with nogil:
+        for k in range(<int> clusters.n_clusters):
+            price_all(clusters, k, n, energy, rest, label, room, own, places, cost)
+            energy, rest, cost = energy + n_axes * n, rest + n, cost + n
+    return priced
+
+
 cdef double choose(
     Clusters clusters, const Chunk* chunk, const int* labels, real* work, double* own, int* which,
     int* new,
