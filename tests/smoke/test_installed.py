@@ -20,7 +20,7 @@ from subspaces import PCA, PSC, KSubspaces, compare, diagnostics, load
 from subspaces.datasets import load_penguins, make_scenario, make_subspaces
 from subspaces.metrics import matched_accuracy
 
-KERNELS = ("block_pass", "secular", "sparse_loadings")
+KERNELS = ("block_pass", "gram", "secular", "sparse_loadings")
 LOCKED = getattr(sys, "_is_gil_enabled", lambda: True)()
 PURE = "Root-Is-Purelib: true" in (metadata.distribution("subspaces").read_text("WHEEL") or "")
 
