@@ -80,7 +80,7 @@ def test_columns_of_text_are_refused_with_what_leaves_them_out(refused):
     assert "labels" not in said  # classes are a row where samples are columns
     assert refused(PATIENTS).endswith("columns of text (date (dates), site).")
     more = PATIENTS + "C,1,2024-05-03,2,Bonn\nD,3,2024-05-04,4,Köln\n"
-    assert "or labels='site' if that one has the known" in refused(more)
+    assert "and labels='site' if that column has the known" in refused(more)
     said = refused(more, ignore=["date"])
     assert said.endswith(
         "column 5 ('site'): 'Bonn' is not a number. Add ignore=['site'] to leave "
@@ -366,20 +366,6 @@ def test_classes_that_are_not_named_are_told(file, tmp_path):
     assert codes_of(doubts(last, "rows")) == ["classes_as_variable"]
     between = read_table(file("\n".join(["a,kind,b", *(f"{x}.5,{g},{y}.5" for g, x, y in rows)])))
     assert not doubts(between, "rows")
-    path = tmp_path / "t.npz"
-    np.savez(path, X=np.array(rows, dtype=float), group=np.array([g for g, *_ in rows]))
-    (note,) = read_table(path).notes
-    assert (note.code, note.parameters["name"]) == ("array_of_classes", "group")
-    assert read_table(path, labels="group").notes == ()
-
-
-def test_classes_beside_the_table_of_cells_are_told(tmp_path):
-    anndata = pytest.importorskip("anndata")
-    cells = anndata.AnnData(np.eye(4), obs={"cell_type": list("uvuv"), "depth": range(4)})
-    cells.write_h5ad(tmp_path / "t.h5ad")
-    (note,) = read_table(tmp_path / "t.h5ad").notes
-    assert note.parameters["name"] == "cell_type"
-    assert read_table(tmp_path / "t.h5ad", labels="cell_type").notes == ()
 
 
 def test_spaces_separate_where_nothing_else_does(file):
@@ -422,7 +408,9 @@ def test_all_cells_that_are_no_numbers_are_told_at_once(refused):
     assert (
         "line 2, column 2 ('sex'): 'm' is not a number. Add ignore_text=True to leave out" in said
     )
-    assert "or labels='diagnosis' if that one has the known classes. Also line 3, column 3" in said
+    assert (
+        "and labels='diagnosis' if that column has the known classes. Also line 3, column 3" in said
+    )
     assert (
         "Also line 3, column 3 ('TP53'): '21.3o' (did you mean 21.30?), '<LOD' at line 3, "
         "column 4 ('KIT') and 1 more cell are not numbers. Correct the cells, "
@@ -476,14 +464,6 @@ def test_samples_without_a_class_are_told_and_kept(file):
     assert read.target_names.tolist() == ["x", "y"]
     two = read_table(file(text.replace(",y\n", ",\n")), labels="type")
     assert doubts(two, "rows")[0].parameters["names"] == ["s1", "s3", "s5", "s7"]
-
-
-def test_classes_that_differ_in_capitals_or_spaces_are_told(file):
-    path = file("id,a,b,type\nA,1,5,case\nB,3,4,Case\nC,2,2,big  cell\nD,7,1,big cell\nE,1,9,x\n")
-    found = doubts(read_table(path, labels="type"), "rows")
-    assert codes_of(found) == ["like_classes"]
-    pairs = [tuple(doubt.parameters.values()) for doubt in found]
-    assert pairs == [("case", "Case"), ("big  cell", "big cell")]
 
 
 def test_text_that_is_called_a_workbook(file):

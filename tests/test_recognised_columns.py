@@ -173,7 +173,6 @@ def test_a_column_of_numbers_without_a_heading_gives_way_to_the_names_chosen(fil
     table = read_table(file(",who,x,y\n0,A,1,2\n1,B,3,5\n"), sample_names="who")
     assert table.sample_names == ("A", "B")
     assert table.variable_names == ("x", "y")
-    assert len(table.notes) == 1
 
 
 def test_all_columns_of_text_are_left_out_at_once(file):

@@ -328,7 +328,7 @@ def test_a_gct_file_is_checked(file, content, message):
         ("3 2 1\n# ALL AML\n1 0 1\n", ("ALL", "AML", "ALL")),  # in the order of appearance
         ("3 2 1\n# ALL AML\n0 1\n", "3 samples and 2 classes, but there are 2 samples"),
         ("3 2 1\n# ALL\n0 1 0\n", "1 names"),
-        ("three 2\n# ALL AML\n0 1 0\n", "line 1: 'three 2' does not give the numbers"),
+        ("three 2\n# ALL AML\n0 1 0\n", "line 1: 'three 2' should be the numbers"),
         ("#numeric\n#x\n1 2\n", "line 1"),
         ("0 1 0\n", "is not a CLS file"),
     ],

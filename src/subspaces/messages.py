@@ -340,7 +340,7 @@ def in_a_row(names: Sequence[Any]) -> str:
 WEIGHTS = (
     *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
     *("swapped", "marks", "totals", "annotation", "identifiers", "times", "infeasible"),
-    *("counts", "batch", "negative_whole", "large_logarithms", "floor"),
+    *("counts", "batch", "negative_whole", "floor"),
     *("two_values", "classes_as_variable", "missing_low"),
     *("holds_most", "mostly_missing", "far_mean", "constant_variables", "copies"),
     *("single_samples", "filled_up", "pieces", "empty_variables", "empty_samples"),

@@ -127,9 +127,9 @@ def prepare(table: Table, preparation: Preparation) -> Table:
     matched = match_variables(table, preparation.inputs or names)
     gap = first_gap(matched) if _rests_on_all_values(preparation) else None
     if gap is not None:
-        fact = "{gap}, but this model needs all values of a sample."
+        fact = "This model cannot handle missing values: {gap}."
         whole = Advice("leave out samples with missing values")
-        raise ParameterError("X", fact, whole, gap=gap[0].upper() + gap[1:])
+        raise ParameterError("X", fact, whole, gap=gap)
     data = scaled_to_total(matched.data, preparation.total, matched.sample_names)
     data = log_above_floor(
         data,
@@ -170,10 +170,10 @@ def filled_in_raw_units(raw: Array, filled: Array, preparation: Preparation) -> 
     """
     if _rests_on_all_values(preparation):
         fact = (
-            "The preparation changed each sample as a whole, so filled values have no original "
-            "units."
+            "Filled values cannot be converted to the original units, because the preparation "
+            "changed each sample as a whole."
         )
-        prepare = Advice("prepare the table first, fit PSC to it, and call its impute")
+        prepare = Advice("prepare the table first, fit PSC to it, and fill its missing values")
         raise ParameterError("X", fact, prepare)
     values = filled if preparation.spread is None else filled * preparation.spread
     values = values if preparation.centre is None else values + preparation.centre

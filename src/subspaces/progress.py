@@ -40,7 +40,7 @@ STAGES = {
     "sweep": "iteration",
     "candidate": "number of clusters",
     "halving": "split",
-    "null": "table of one group",
+    "null": "random table",
 }
 
 

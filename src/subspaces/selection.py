@@ -645,7 +645,7 @@ def _complete(X: Data, name: str) -> Array:
     """Return X as a matrix; raise ValueError for missing cells, which no number is chosen from."""
     matrix = as_matrix(X, missing=True)
     if np.isnan(matrix).any():
-        fact = "<X> has missing values, but this function needs all values."
+        fact = "<X> has missing values, which this function cannot handle."
         raise ParameterError("X", fact, Advice(f"let PSC choose: <{name}='auto'>", name), FILL)
     return matrix
 

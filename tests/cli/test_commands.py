@@ -16,18 +16,15 @@ from subspaces.diagnostics import pca_influence
 
 
 def test_select_prints_the_table_and_the_choice(run, union_file):
-    asked = ["select", union_file, "--labels", "type", "--max-clusters", 3]
-    asked += ["--criterion", "likelihood"]
+    asked = ["select", union_file, "--labels", "type", "--max-clusters", 3, "--variables", 3]
     ended = run(*asked)
     assert ended.code == 0, ended.err
     assert re.search(r"^ +2 .* <- chosen", ended.out, re.MULTILINE)
-    assert re.search(r"\(difference .*, standard", ended.out.splitlines()[-1])
     document = run(*asked, "--json").document
     assert document["chosen"] == 2
     assert ended.out.splitlines()[-1] == document["verdict"]
     assert any("--dims was not given" in words for words in document["warnings"])
     assert document["table"]["n_clusters"] == [1, 2, 3]
-    assert document["table"]["sod"][0] is None  # not defined at the ends
 
 
 @pytest.mark.parametrize("dims", [[], ["--dims", 2], ["--linear"]])
@@ -49,10 +46,6 @@ def test_select_and_fit_choose_the_same_number(run, tmp_path, dims):
 
 def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
     asked = ["select", union_file, "--labels", "type", "--max-clusters", 2, "--json"]
-    ended = run(*asked, "--criterion", "likelihood")
-    assert ended.document["chosen"] == 2
-    assert "Note: 2 clusters is the largest number tried" in ended.err
-    assert "Increase --max-clusters, or use --dims auto." in ended.err
     (words,) = run(*asked).document["warnings"]
     assert words.endswith("Increase --max-clusters.")
 
@@ -65,21 +58,13 @@ def skewed_file(tmp_path_factory):
     return path
 
 
-def test_normal_scores_are_what_the_warning_advises(run, fails, skewed_file, tmp_path):
+def test_significance_is_what_the_warning_of_skewed_values_advises(run, skewed_file, tmp_path):
     asked = ["--affine", "--max-clusters", 3]
-    ended = run("select", skewed_file, *asked)
-    assert "The values are skewed" in ended.err
-    assert "Try subspaces select --normal-scores" in ended.err
-    assert run("select", skewed_file, *asked, "--normal-scores", "--json").document["chosen"] == 1
-    fit = ["fit", skewed_file, "--affine", "--no-page", "--out", tmp_path / "r", "--json"]
-    fit += ["--no-stability"]
-    ended = run(*fit, "--clusters", "auto", "--max-clusters", 3, "--normal-scores")
+    assert "subspaces fit --significance" in run("select", skewed_file, *asked).err
+    fit = ["fit", skewed_file, "--no-page", "--out", tmp_path / "r", "--json", "--no-stability"]
+    ended = run(*fit, *asked, "--significance")
     assert ended.code == 0, ended.err
-    assert len(ended.document["clusters"]) == 1
-    assert ended.document["margins"] == "normal"
-    assert ended.document["selection"]["grade"] == "sure"
-    refused = fails(*fit, "--clusters", 2, "--normal-scores")
-    assert "--normal-scores only works with --clusters auto" in refused
+    assert ended.document["significance"]["grade"] != "sure"
 
 
 def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
@@ -111,8 +96,7 @@ def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--criterion", "x"], "--criterion x is unknown. Choose from auto"),
-        (["--variables", "auto"], "--variables auto only works with subspaces fit"),
+        (["--variables", "auto"], "--variables"),
         (["--dims", "1,2"], "--dims '1,2' is not a whole number"),
     ],
 )
@@ -237,7 +221,7 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkey
     penguins, planes, _ = re.findall(r"^PSC.* (\d\.\d+) ", ended.out, re.MULTILINE)
     assert float(penguins) > 0.9
     assert float(planes) > 0.9
-    for name in ("candidates.png", "clusters.png", "digits.png"):
+    for name in ("candidates.png", "clusters.png"):
         assert (out / name).stat().st_size > 10_000
         assert str(out / name) in ended.out
     assert (out / "report.html").exists() == (find_spec("plotly") is not None)
@@ -245,7 +229,7 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkey
     for name in ("report.html", "pca.html"):
         assert f"Page:   {out / name}" in ended.out or "'subspaces[report]'" in ended.out
     assert "1 of 178 samples does not fit this PCA" in ended.out
-    assert "is a file, not a folder" in fails("demo", "--out", out / "digits.png")
+    assert "is a file, not a folder" in fails("demo", "--out", out / "clusters.png")
 
 
 def test_demo_names_all_that_it_needs(fails, monkeypatch, tmp_path):

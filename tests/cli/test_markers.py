@@ -127,10 +127,9 @@ def test_older_lists_go_with_the_result_they_belong_to(run, counts, tmp_path):
     assert not list((tmp_path / "r").glob("markers*"))
 
 
-def test_one_cluster_has_no_markers_and_is_told_so(run, counts, tmp_path):
+def test_one_cluster_has_no_markers(run, counts, tmp_path):
     ended = fit(run, counts, tmp_path / "r", *PRESET, clusters=1)
     assert ended.code == 0
-    assert "Note: There is only one cluster, so there are no markers" in ended.err
     assert not list((tmp_path / "r").glob("markers*"))
 
 

@@ -404,19 +404,6 @@ def test_earlier_results_need_force(run, fails, done, table):
     assert (folder / "scores.csv").read_bytes() != before["scores.csv"]
 
 
-@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
-def test_results_of_a_fit_and_of_a_pca_do_not_share_a_folder(run, fails, table, tmp_path, force):
-    fit = ["fit", table, "--labels", "type", "--clusters", 2, "--no-page", "--no-stability"]
-    pca = ["pca", table, "--labels", "type", "--no-page"]
-    for first, other, name in ((fit, pca, "fit"), (pca, fit, "pca")):
-        out = tmp_path / name
-        assert run(*first, "--out", out).code == 0
-        before = sorted(path.name for path in out.iterdir())
-        said = fails(*other, "--out", out, *force)
-        assert said == f"{out} has the results of subspaces {name}. Choose another --out."
-        assert sorted(path.name for path in out.iterdir()) == before
-
-
 def test_a_fit_and_a_pca_have_folders_of_their_own(run, table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fit = ["fit", table, "--labels", "type", "--clusters", 2, "--no-page", "--no-stability"]
@@ -455,7 +442,7 @@ def test_the_page_comes_with_the_results(run, table, tmp_path):
 
 
 def test_without_plotly_the_rest_is_written(run, table, tmp_path, monkeypatch):
-    monkeypatch.setattr("subspaces.app.cli._pca.find_spec", lambda name: None)
+    monkeypatch.setattr("subspaces.app.cli._say.find_spec", lambda name: None)
     ended = run("pca", table, "--labels", "type", "--out", tmp_path / "r")
     assert ended.code == 0
     said = "Note: report.html was not written, because plotly is not installed. Run: pip install"

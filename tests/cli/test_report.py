@@ -58,13 +58,13 @@ def test_the_page_has_names_of_clusters_metadata_and_the_command(run, fails, cou
     known = pd.DataFrame({"age": np.linspace(20, 80, 40), "batch": ["a", "b"] * 20}, index=names)
     known[::-1].to_csv(more, sep="\t")
     fit = ["fit", counts, "--labels", "type", "--clusters", 2, "--no-stability", "--out", out]
-    said = fails(*fit, "--cluster-names", "one")
-    assert "--cluster-names has 1 names for 2 clusters" in said
-    assert run(*fit, "--metadata", more, "--cluster-names", "ill <b>,well").code == 0
+    assert run(*fit, "--metadata", more).code == 0
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["cluster_names"] == ["ill <b>", "well"]
     assert summary["sha256"] == hashlib.sha256(counts.read_bytes()).hexdigest()
+    again = ["report", out, "--force", "--metadata", more, "--cluster-names"]
+    assert "--cluster-names has 1 names for 2 clusters" in fails(*again, "one")
     for _ in range(2):
+        assert run(*again, "ill <b>,well").code == 0
         meta = figures_of((out / "report.html").read_text())["overview"]["layout"]["meta"]
         held = {each["name"]: each for each in meta["columns"]}
         assert [each["name"] for each in held["Cluster"]["levels"]] == ["ill <b>", "well"]
@@ -72,7 +72,6 @@ def test_the_page_has_names_of_clusters_metadata_and_the_command(run, fails, cou
         words = parts(out / "report.html")[0]
         assert summary["sha256"] in words
         assert "ill &lt;b&gt;" in words
-        assert run("report", out, "--force", "--metadata", more).code == 0
     known[1:].to_csv(more)
     assert "there is no row for the sample 's0'" in fails(*fit, "--force", "--metadata", more)
 
@@ -97,17 +96,17 @@ def test_what_the_page_lacks_is_said(run, counts, tmp_path):
     arguments = ["fit", counts, "--labels", "type", "--clusters", 2, "--no-stability", "--out", out]
     assert run(*arguments, "--dims", 0, "--affine", "--markers").code == 0
     assert "Stable (" not in parts(out / "report.html")[0]
-    (out / "markers.csv").unlink()
-    (out / "labels.csv").write_text("sample,cluster,class\ns0,1,other\n")
+    (out / "markers.csv").rename(out / "elsewhere.csv")
     ended = run("report", out, "--force", "--title", "Mine")
-    assert f"Note: {out} has no markers.csv, so" in ended.err
-    assert f"Note: {out} has no labels.csv for this model, so" in ended.err
+    assert f"Note: {out} does not have all files of this fit" in ended.err
     words, sections = parts(out / "report.html")
     assert not {"agreement", "markers"} & set(sections)
     assert "Mine" in words
-    (out / "summary.json").write_text("{}")
+    (out / "elsewhere.csv").rename(out / "markers.csv")
+    assert run("report", out, "--force").err == ""
+    (out / "labels.csv").write_text("sample,cluster,class\ns0,1,other\n")
     ended = run("report", out, "--force", "--json")
-    assert "has no summary.json for this model" in ended.err
+    assert "does not have all files of this fit" in ended.err
     assert ended.document["out"] == str(out / "report.html")
     assert "PSC: 2 clusters" in parts(out / "report.html")[0]
 

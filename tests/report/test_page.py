@@ -394,10 +394,10 @@ def test_how_far_to_trust_the_clusters_stands_in_short(union):
 def test_a_cluster_without_axes_is_called_a_mean_profile(union):
     points = PSC(2, n_components=0, affine=True, random_state=0).fit(union.data)
     page = render(points, union.data)
-    assert section(page, "clusters").count("samples, mean profile</span>") == 2
+    assert section(page, "clusters").count("samples, only a mean</span>") == 2
     both = PSC(2, n_components=[0, 2], affine=True, random_state=0).fit(union.data)
     page = render(both, union.data)
-    assert section(page, "clusters").count("samples, mean profile</span>") == 1
+    assert section(page, "clusters").count("samples, only a mean</span>") == 1
     for found in (points, both):
         assert "0 dimensions" not in render(found, union.data)
 
@@ -477,7 +477,7 @@ def test_samples_in_no_cluster_are_shown_as_such(union):
     model.labels_ = np.where(np.arange(45) < 3, -1, model.labels_)
     page = render(model, classes=["a"] * 20 + ["b"] * 25)
     assert "3 outliers are in no cluster." in section(page, "summary")
-    assert 'In no cluster: <bdi class="name">sample 0</bdi>' in section(page, "summary")
+    assert 'are in no cluster: <bdi class="name">sample 0</bdi>' in section(page, "summary")
     assert "Outliers</th>" in section(page, "agreement")
     assert '<option value="-1">Outliers</option>' in section(page, "samples")
     assert "Grey crosses" in page

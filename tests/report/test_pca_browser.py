@@ -14,7 +14,7 @@ SECTIONS = {
     "scores": "The samples on the components",
     "variables": "Which variables make them",
     "drivers": "Which samples matter most",
-    "outliers": "Which samples do not belong",
+    "outliers": "Which samples are outliers",
 }
 
 

@@ -14,7 +14,6 @@ from subspaces.app.tables import seem_swapped
 from subspaces.data.validation import as_matrix, check_real, check_squares, row_names
 from subspaces.expression_values import (
     ARRAY_FLOOR,
-    LARGEST_LOGARITHM,
     WHOLE,
     Reading,
     batch_hint,
@@ -239,19 +238,6 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         if found_out and (doubtful := doubt(reading)):
             warn(doubtful)
         self.kind_ = reading.kind if found_out else asked
-        if asked == "log" and reading.largest > LARGEST_LOGARITHM:
-            warn(
-                DataWarning(
-                    "large_logarithms",
-                    "The largest value is {largest:.6g}, which is large for a logarithm.",
-                    Advice(
-                        "set <kind='intensities'> if the values are not logarithms",
-                        "kind",
-                        "intensities",
-                    ),
-                    largest=reading.largest,
-                ),
-            )
         is_logged = self.kind_ == "log" or (self.kind_ == "ratios" and reading.negative > 0)
         as_they_are = is_logged or self.kind_ == "shares"
         self.logged_ = not as_they_are if chosen == "auto" else chosen == "yes"
@@ -405,7 +391,7 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
         if gap is not None:
             raise ParameterError(
                 "X",
-                "{gap} (NaN), but this preparation needs all values.",
+                "This preparation cannot handle missing values: {gap} (NaN).",
                 Advice(
                     "leave out genes with missing values",
                     command="add <drop_missing=0> to leave out genes with missing values",
@@ -414,7 +400,7 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
                     "fill them with PCA().fit(X).impute(X) on logarithms",
                     command="fill them with subspaces fit --log --imputed",
                 ),
-                gap=gap[0].upper() + gap[1:],
+                gap=gap,
             )
         check_squares(matrix)
         return matrix

@@ -195,8 +195,8 @@ class Recipe(Pipeline):
         if not isinstance(model, SubspaceClusterer):
             raise ParameterTypeError(
                 "cluster",
-                f"A recipe with {type(model).__name__} has no report and no model file. Use one "
-                "with PSC.",
+                f"A recipe with {type(model).__name__} cannot write a report or a model file. "
+                "Use one with PSC.",
             )
         return with_facts(model, preparation=self._preparation(X), X=X)
 
@@ -313,6 +313,15 @@ def expression(
     >>> sorted(found.tolist()) == [f"x{j}" for j in range(100, 110)]
     True
     """
+    if as_flag(consensus, "consensus"):
+        if n_components is not None or n_variables is not None:
+            raise ParameterError(
+                "consensus",
+                "<consensus=True> does not work with <n_components> or <n_variables>. Leave them "
+                "out.",
+            )
+        cluster = ConsensusProfiles(n_clusters, random_state=random_state)
+        return Recipe([("prepare", ExpressionScaler(n_genes=MOST_GENES)), ("cluster", cluster)])
     return _recipe(ExpressionScaler(), n_clusters, n_components, n_variables, random_state)
 
 

@@ -63,7 +63,7 @@ def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True)
     given = asked.n_components
     if through_origin and isinstance(given, Integral) and given <= 0:
         fact = "<n_components={value}> does not work for subspaces through the origin."
-        means = Advice("use <n_components=0> with <affine=True> for mean profiles", "affine", True)
+        means = Advice("use <n_components=0> with <affine=True>", "affine", True)
         positive = Advice(f"use 1 to {p}", "n_components")
         raise ParameterError("n_components", fact, positive, means, value=int(given))
     dimensions = per_cluster(asked, "n_components", n, low=low, high=p)

@@ -72,16 +72,16 @@ class Plan:
 # The kinds of starts in plain words.
 KINDS = {
     "angular": "angles between samples",
-    "near expression": "samples as sums of near ones",
-    "shape interaction": "the shape of the table",
-    "swapped": "clusters that swap samples",
+    "near expression": "links between near samples",
+    "shape interaction": "links between similar samples",
+    "swapped": "labels with some samples swapped",
     "sequential": "one subspace after another",
     "screened": "variables with signal",
     "k-means": "K-means",
-    **dict.fromkeys(("LSR + ADMM", "OMP + ADMM", "ADMM", "OMP + LSR"), "samples as sums of others"),
+    **dict.fromkeys(("LSR + ADMM", "OMP + ADMM", "ADMM", "OMP + LSR"), "links between samples"),
 }
 # What is said of runs that did not settle.
-ENDS = {"max_iter": " (not settled)", "infeasible": " (some cluster is empty)"}
+ENDS = {"max_iter": " (not converged)", "infeasible": " (one cluster is empty)"}
 
 
 def search(

@@ -399,7 +399,7 @@ def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> N
         raise ParameterError(
             name,
             f"The largest value of <{name}> is {largest:.3g}, so its square is too large for "
-            f"{kind}. Divide {name} by a constant, so that it lies within {low:g} to "
+            f"{kind}. Divide {name} by a constant, so that all values are between {low:g} and "
             f"{high:g}{wider}.",
         )
 

@@ -401,7 +401,7 @@ def _verdict(worth: str, one_group: float, rates: Array | None, failed: str) -> 
     if one_group > LEVEL:
         fact = (
             "K-means would split a single group into clusters as different as these (p = "
-            "{one_group:.2g}). So differences of means do not prove that there are clusters."
+            "{one_group:.2g}). So these differences do not show that the clusters are real."
         )
         return Verdict("one_group", fact, figures, grade=Grade.NO)
     fact = (

@@ -377,7 +377,7 @@ def verdict_on_stability(
     elif instead:
         advice = LOOK_AT_SAMPLES if instead == "one_cloud" else _ways_to_see_one(matrix)
         stable = "stable" if code == "solid" else "partly stable"
-        numbers = "two random halves agree, {agreement:.2f} of 1"
+        numbers = "mean agreement of random halves {agreement:.2f}, 1 is perfect"
         code, fact = instead, f"The clusters are {stable} ({numbers}), but {INSTEAD[instead]}."
     return Verdict(code, fact, measured, advice, grade=grade)
 
@@ -514,8 +514,8 @@ def verdict_on_directions(agreement: float, by_chance: float) -> Verdict:
 def _verdict_on_means(agreement: float) -> Verdict:
     """Return whether K-means finds clusters that are means as its own are."""
     fact = (
-        "These clusters are mean profiles, as in K-means, which gives the same label to "
-        "{agreement:%} of the samples."
+        "Each cluster is described by its mean alone, as in K-means, which gives the same label "
+        "to {agreement:%} of the samples."
     )
     grade = Grade.SURE if agreement > BY_MEANS else Grade.DOUBTFUL
     advice = () if grade is Grade.SURE else (Advice("try another number of clusters"),)

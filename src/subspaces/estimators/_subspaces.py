@@ -78,7 +78,7 @@ def coordinates_and_dimension(
         doubt(
             DataWarning,
             "rank_one",
-            "All samples lie on one line, so subspaces cannot tell clusters apart.",
+            "All samples are on one line, so there are no subspaces to find.",
             Advice("add variables, or check the table"),
         )
     return points, min(dimension, most)

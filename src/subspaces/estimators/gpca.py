@@ -262,7 +262,7 @@ class GPCA(SubspaceClusterer):
             doubt(
                 NotConvergedWarning,
                 "filled_up",
-                "{broken:#cluster was|clusters were} too small and got samples from others, so "
+                "{broken:#cluster was|clusters were} too small and took samples from others, so "
                 "<n_clusters={n_clusters}> may be too many.",
                 FEWER_CLUSTERS,
                 SMALLER_DIMENSION,

@@ -315,7 +315,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return outliers_of(found, level, self.fit_.sample_names, self.fit_.variables)
         rows = self.fit_.prepared(self._matrix(X, "outliers"))
         if has_holes(rows):
-            fact = "<X> has missing values, but new samples need every value."
+            fact = "New samples cannot have missing values, but <X> has some."
             raise ParameterError("X", fact, Advice("fill them first with model.impute(X)"))
         return outliers_of(replace(found, new=rows), level, row_names(X), self.fit_.variables)
 

@@ -174,8 +174,8 @@ class SSC(SubspaceClusterer):
         if self.affinity_matrix_.nnz == 0:
             raise ParameterError(
                 "alpha",
-                "<alpha={value!r}> is too small for <solver={solver!r}>: no sample can be written "
-                "as a sum of others.",
+                "<alpha={value!r}> is too small for <solver={solver!r}>: no sample is linked to "
+                "another.",
                 Advice("increase <alpha>", "alpha", command=""),
                 Advice("check the table"),
                 value=self.alpha,
@@ -205,8 +205,8 @@ class SSC(SubspaceClusterer):
         doubt(
             TrustWarning,
             "pieces",
-            "The samples fall into {pieces} groups without links between them, more than "
-            "<n_clusters={n_clusters}>.",
+            "The graph of the samples has {pieces} separate parts, more than "
+            "<n_clusters={n_clusters}>, so some parts were joined without evidence.",
             *advice,
             pieces=n_pieces,
             n_clusters=n_clusters,

@@ -151,7 +151,7 @@ class PCAFit:
     def complete_axes(self) -> PrincipalAxes:
         """The same of a table without missing values; an error if it has some."""
         if self.observed is not None:
-            fact = "<X> has missing values, but this function needs all values."
+            fact = "<X> has missing values, which this function cannot handle."
             raise ParameterError("X", fact, FILL_BY_PCA)
         return self.all_axes
 

@@ -705,8 +705,8 @@ def _verdict(
         advice = (Advice("try more components"), Advice("look for groups of samples"))
         return Verdict("too_many", fact, figures, advice, grade=Grade.NO)
     words = {
-        "off": "{named_off} far from the subspace of the components",
-        "far": f"{{named_far}} far out {'within it' if figures['off'] else 'in their subspace'}",
+        "off": "{named_off} far from the components",
+        "far": f"{{named_far}} far out along {'them' if figures['off'] else 'the components'}",
     }
     who = ", and ".join(each for kind, each in words.items() if figures[kind])
     do = "does" if count == 1 else "do"

@@ -165,7 +165,7 @@ def pca_press(
         fact = "<method={value!r}> does not work with <sample_weight>."
         raise ParameterError("method", fact, use("method", "exact"), value=method)
     if method != "hat" and np.isnan(X).any():
-        fact = "<X> has missing values, but <method={value!r}> needs every value."
+        fact = "<X> has missing values, which <method={value!r}> cannot handle."
         raise ParameterError("method", fact, use("method", "hat"), value=method)
     if weights is None:
         errors = _errors(X, n_components, method, center=bool(center))

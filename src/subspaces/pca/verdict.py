@@ -240,7 +240,7 @@ def _count_of(found: Components) -> tuple[str, str]:
     if found.count < (found.high or 0):
         if not found.count:
             first = "the first" if found.high == 1 else "even the first {next}"
-            return "possible", f"No component is clear: {first} could be noise."
+            return "possible", f"There may be no component: {first} could be noise."
         many = "{count:#component is|components are} clear"
         more = "one" if found.high == found.count + 1 else "{next}"
         return "possible", f"{many}, possibly {{high}}: the next {more} could be noise."

@@ -247,7 +247,7 @@ def _from_the_next(
     if not others:
         raise ParameterError(
             "model",
-            "The only cluster is a mean profile, so there is no axis to draw. Fit more "
+            "There is one cluster of dimension 0, so there is no axis to draw. Fit more "
             "clusters, or set <n_components=1>.",
         )
     return np.min(others, axis=0)
@@ -284,8 +284,8 @@ def angles(model: SubspaceClusterer | Pipeline, *, ax: Axes | None = None) -> An
     if not any(subspace.basis.shape[1] for subspace in model.subspaces_):
         raise ParameterError(
             "model",
-            "All clusters are mean profiles, which have no angles. Draw what sets a cluster "
-            "apart: plots.loadings(model, cluster).",
+            "All clusters have dimension 0, so there are no angles between them. Call "
+            "plots.loadings(model, cluster) to see what sets a cluster apart.",
         )
     values = np.degrees(_principal_angles(model.subspaces_))
     count = len(values)

@@ -176,7 +176,7 @@ def _draw_points(ax: Axes, points: Array, clear: Mask) -> None:
     ax.scatter(points[~clear, 0], points[~clear, 1], s=10, color="0.65", linewidths=0)
     if clear.any():
         x, y = points[clear].T
-        ax.scatter(x, y, s=20, color=style.colour_of(4), label="does not belong")
+        ax.scatter(x, y, s=20, color=style.colour_of(4), label="outlier")
 
 
 def _draw_limit(line: Any, limit: float, level: float | None) -> None:

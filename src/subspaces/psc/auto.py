@@ -332,7 +332,7 @@ def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
             "which can look like clusters.",
             Advice(
                 "try <margins='normal'> in <selection.select_n_clusters>",
-                command="try subspaces select --normal-scores",
+                command="test them with subspaces fit --significance",
             ),
             kurtosis=kurtosis,
             n_clusters=n_clusters,

@@ -57,7 +57,7 @@ def null_p_values(
     found, skewness = separation(left * singular, codes), _skewness(left)
     as_good = [0, 0]
     for drawn in range(n_nulls):
-        progress.tell(progress.Step("null", drawn, n_nulls, f"table {drawn + 1} of one group"))
+        progress.tell(progress.Step("null", drawn, n_nulls, f"random table {drawn + 1}"))
         frame = drawn_frame(len(left), len(singular), random)
         seed = int(random.integers(2**31 - 1))
         for i, null in enumerate((frame * singular, _skewed(frame, skewness) * singular)):

@@ -176,8 +176,8 @@ def warn_of_outliers(found: Found) -> None:
         doubt(
             TrustWarning,
             "heavy_residuals",
-            "{share:%} of the samples in clusters have a p-value below 0.05, so more outliers may "
-            "be false than you allowed.",
+            "{share:%} of the samples in clusters have a p-value below 0.05 (5 % expected), so "
+            "there may be more false outliers than you allowed.",
             Advice("try more clusters or dimensions", "n_components"),
             share=share,
         )
@@ -185,6 +185,6 @@ def warn_of_outliers(found: Found) -> None:
         doubt(
             NotConvergedWarning,
             "outliers_moving",
-            "Some samples kept switching between outlier and member of a cluster.",
+            "Some samples kept switching between a cluster and the outliers.",
             Advice("set a smaller <outliers>", "outliers"),
         )

@@ -1,22 +1,23 @@
 """The computations of the command ``fit``: preparing values and fitting the model."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from subspaces._types import Array
 from subspaces.app import recipes
-from subspaces.app.cli._options import CRITERIA, known_name, without_none
+from subspaces.app.cli._inputs import prepare_values, with_left_out
+from subspaces.app.cli._options import Source, ValuesOrPreset, without_none
 from subspaces.app.cli._request import Request
+from subspaces.app.cli._say import working
 from subspaces.app.cli._words import in_options
 from subspaces.app.expression_scaler import as_preparation
 from subspaces.comparison import METHODS, Setting
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import with_facts
-from subspaces.messages import code_of
+from subspaces.messages import Message, code_of, message_of
 from subspaces.named_table import Table
 from subspaces.preparation import Preparation, prepare
 from subspaces.runtime.warning import collect_warnings
@@ -24,6 +25,41 @@ from subspaces.selection import Selection, select_n_clusters
 
 # The largest number of clusters that --clusters auto tries unless --max-clusters says more.
 MOST_CLUSTERS = 8
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model fitted to a prepared table, the preparation, the preset's recipe, and doubts."""
+
+    model: Any
+    table: Table
+    preparation: Preparation
+    recipe: Any
+    doubts: list[Message]
+
+
+def fitted(request: Request, table: Table, source: Source, values: ValuesOrPreset) -> Fitted:
+    """Return the model of a table, prepared by the preset or as the options say."""
+    posed, numbers, recipe = request, None, None
+    caught: list[Warning] = []
+    if request.preset and request.n_clusters == "auto":
+        with working("Comparing numbers of clusters"):
+            numbers, caught = choose_number(request, table)
+        posed = replace(request, n_clusters=numbers.best_)
+    if request.preset:
+        recipe = recipe_of(posed)
+        prepared, preparation, noted = prepare_by_scaler(recipe[0], table)
+        doubts = [*map(message_of, noted)]
+    else:
+        may_scale = request.search.affine is not False
+        prepared, preparation, doubts = prepare_values(table, values, may_scale=may_scale)
+    with working(f"{request.method} is clustering"), collect_warnings() as raised:
+        model = _estimator(posed, prepared).fit(prepared.frame)
+    if numbers is not None:
+        model = _with_choice(model, numbers)
+    preparation = with_left_out(preparation, table, source)
+    doubts += map(message_of, [*caught, *raised])
+    return Fitted(model, prepared, preparation, recipe, doubts)
 
 
 def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warning]]:
@@ -35,9 +71,9 @@ def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warni
     return found, _besides_reading(caught)
 
 
-def with_choice(model: SubspaceClusterer, found: Selection, columns: Mapping[str, Array]) -> Any:
+def _with_choice(model: SubspaceClusterer, found: Selection) -> Any:
     """Return a fitted model that says how its number of clusters was chosen."""
-    chosen = {name: column.tolist() for name, column in columns.items()}
+    chosen = {name: column.tolist() for name, column in found.columns.items()}
     verdict = {"verdict": in_options(found.conclusion), "grade": found.grade}
     noted = with_facts(model, selection={**chosen, **verdict})
     return noted.set_params(n_clusters="auto")
@@ -56,17 +92,6 @@ def _besides_reading(caught: list[Warning]) -> list[Warning]:
     return [warning for warning in caught if code_of(warning) != "swapped"]
 
 
-def fit_model(request: Request, table: Table) -> tuple[Any, list[Warning]]:
-    """Return the fitted model, and the warnings of the fit."""
-    model = _estimator(request, table)
-    with collect_warnings() as caught:
-        if request.search.normal_scores:
-            model = _chosen_on_normal_scores(model, table)
-        else:
-            model.fit(table.frame)
-    return model, caught
-
-
 def filled(model: SubspaceClusterer, table: Table) -> Array:
     """Return the prepared values with what the model expects if they are missing."""
     if not np.isnan(table.data).any():
@@ -83,7 +108,7 @@ def _estimator(request: Request, table: Table) -> Any:
             request.n_clusters,
             n_components=request.n_components,
             n_variables=request.n_variables,
-            criterion=known_name(request.criterion, CRITERIA, "--criterion"),
+            criterion=request.criterion,
             **{**request.search.parameters, "affine": request.affine},
             **without_none(max_clusters=request.max_clusters, outliers=request.outliers),
         )
@@ -109,13 +134,3 @@ def recipe_of(request: Request) -> Any:
     if request.criterion != "auto":
         recipe[-1].set_params(criterion=request.criterion)
     return recipe
-
-
-def _chosen_on_normal_scores(model: PSC, table: Table) -> Any:
-    """Return the model fitted to the table, its number of clusters chosen on normal scores."""
-    most = min(model.max_clusters, max(len(table.data) // 4, 1))
-    found = select_n_clusters(model, table.frame, range(1, most + 1), margins="normal")
-    likelihood = {"likelihood": found.columns[found.criterion]}
-    names = ("n_clusters", "difference", "standard_error")
-    columns = {name: found.columns[name] for name in names} | likelihood
-    return with_choice(found.best_estimator_, found, columns)

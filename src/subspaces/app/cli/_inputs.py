@@ -46,22 +46,20 @@ def read_input(
     """
     table, path = _read(source, variables, marks), source.data
     most_missing = source.drop_missing if isinstance(source, Source) else None
+    dropped: list[Message] = []
     if most_missing is not None:
-        table = _with_enough_values(table, most_missing, source)
+        table, dropped = _with_enough_values(table, most_missing, source)
     n, p = table.data.shape
     gaps = missing_values(table.data)
     if variables is None:
         _check_samples(table, source)
         _check_variables(table, path)
-    missed = ""
-    if gaps is not None:
-        said = gaps.sentence(table.sample_names, table.variable_names)
-        missed = f". {said[:1].upper()}{said[1:]}"
+    missed = "" if gaps is None else f". {percent(gaps.share)} of the values are missing"
     note(
         f"Read {path.name}: {n:,} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
         f"{p:,} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
     )
-    doubted = list(map(message_of, doubts(table, source.samples)))
+    doubted = [*map(message_of, doubts(table, source.samples)), *dropped]
     if gaps is not None and variables is None and most_missing is None:
         doubted += _mostly_missing(table)
     return table, doubted
@@ -118,7 +116,7 @@ def refuse_gaps(table: Table, path: Path, instead: str) -> None:
         leave_out = "add --drop-missing 0 to leave out variables with missing values, or "
         todo = leave_out * (complete > 1) + instead
         raise ValueError(
-            f"{path}: {gap}, but this command needs all values. {todo[0].upper()}{todo[1:]}"
+            f"{path}: this command needs a complete table, but {gap}. {todo[0].upper()}{todo[1:]}"
         )
 
 
@@ -144,14 +142,17 @@ def _mostly_missing(table: Table) -> list[Message]:
     return [Message("mostly_missing", fact, facts, (advice,), "DataWarning")]
 
 
-def _with_enough_values(table: Table, most: float, source: NewSamples) -> Table:
+def _with_enough_values(
+    table: Table, most: float, source: NewSamples
+) -> tuple[Table, list[Message]]:
     """Return the table less the variables with more than a share of their values missing.
 
-    Print which they are. Samples that are left without any value go, too, or raise ValueError.
+    A note says which they are. Samples that are left without any value go, too, or raise
+    ValueError.
     """
     kept = without_missing(table, most)
     if kept is table:
-        return table
+        return table, []
     empty = np.flatnonzero(np.isnan(kept.data).all(axis=1))
     if len(empty) and not source.drop_empty:
         raise ValueError(
@@ -159,12 +160,9 @@ def _with_enough_values(table: Table, most: float, source: NewSamples) -> Table:
             f"values: {_quoted(table.sample_names, empty)}. Add --drop-empty, or try a larger "
             "--drop-missing."
         )
-    count = len(kept.left_out)
-    note(
-        f"Left out {count} variable{'s' * (count != 1)} with more than {percent(most)} of "
-        f"{'their' if count != 1 else 'its'} values missing: {listed(kept.left_out)}"
-    )
-    return without_empty(kept)
+    fact = "Left out {n:#variable} with too many missing values: {names}."
+    left = noted("left_out_missing", fact, n=len(kept.left_out), names=list(kept.left_out))
+    return without_empty(kept), [left]
 
 
 def with_left_out(preparation: Preparation, table: Table, source: Source) -> Preparation:
@@ -206,7 +204,7 @@ def prepare_values(
     if not values.log and hold_counts(table):
         fact = (
             "The values look like gene counts, so samples with many reads and genes with "
-            "large counts dominate."
+            "large counts dominate the result."
         )
         presets = "--preset cells or --preset expression"
         presets = presets if isinstance(values, ValuesOrPreset) else f"subspaces fit {presets}"

@@ -47,11 +47,7 @@ def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | N
     There are none of one cluster alone.
     """
     if len(np.unique(model.labels_)) < 2:
-        return None, [
-            Message(
-                "no_markers", "There is only one cluster, so there are no markers.", kind="note"
-            )
-        ]
+        return None, []
     n_nulls = N_NULLS if len(table.data) <= MANY else N_NULLS_OF_MANY
     with collect_warnings() as caught:
         try:

@@ -11,29 +11,23 @@ from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, overload
+from zipfile import ZipFile, is_zipfile
 
 import typer
 
 import subspaces
 
 if TYPE_CHECKING:
-    from subspaces._types import (
-        Auto,
-        ClustersCriterion,
-        CriterionName,
-        ExpressionKind,
-        Margins,
-    )
+    from subspaces._types import Auto
 
     # One number, one for each cluster, or a choice.
-    Asked = int | Auto | list[int] | None
-
-Name = TypeVar("Name", bound=str)
+    Numbers = int | Auto | list[int] | None
 
 # Parts of the help below the options that most people need.
 TABLE, PREPARE, MODEL = "Your table", "Prepare the values", "The model"
 OUTPUT, EXPERT = "Output", "For experts"
+PANELS = (None, TABLE, PREPARE, MODEL, OUTPUT, EXPERT)
 
 # Estimators that are not clusterers of a table in memory.
 NOT_COMPARED = ("MiniBatchPSC", "PCA", "PCAOutlierDetector")
@@ -43,25 +37,19 @@ METHOD_NAMES = (
 )
 # Names that the library knows, repeated here because importing it takes longer than an answer may;
 # a test compares the two.
-ENDINGS = (
-    ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".gct", ".gct.gz", ".xlsx", ".npz",
-    ".parquet", ".h5ad",
-)  # fmt: skip
-CRITERIA: "tuple[CriterionName, ...]" = (
-    "auto",
-    "influence",
-    "loo",
-    "distance",
-    "hat",
-    "residual",
-    "likelihood",
-    "loo_projection",
-)
-SCORES: "tuple[ClustersCriterion, ...]" = ("auto", "icl", "press", "likelihood", "sod", "stability")
-PRESETS = ("expression", "cells")
+Criterion = Literal[
+    "auto", "influence", "loo", "distance", "hat", "residual", "likelihood", "loo_projection"
+]
+Preset = Literal["expression", "cells"]
+Kind = Literal["intensities", "log", "ratios", "shares", "counts"]
 # Address of the documentation, as in pyproject.toml.
 DOCUMENTATION = "subspaces.readthedocs.io"
-KINDS: "tuple[ExpressionKind, ...]" = ("intensities", "log", "ratios", "shares", "counts")
+# How the help of --preset begins, and how it ends.
+PRESET = (
+    "Use expression for arrays and bulk RNA-seq, and cells for single cells. Both take logarithms "
+    "if needed, centre the samples, and keep the 2000 genes that vary most."
+)
+MORE_ON_PRESETS = f"See Recipes, {DOCUMENTATION}."
 
 
 def setting(
@@ -78,7 +66,7 @@ def setting(
 
 def flag(names: str, text: str, *, panel: str | None = None) -> Any:
     """Return a typer option that takes no value, such as ``--log``."""
-    return typer.Option(names, help=text, rich_help_panel=panel)
+    return typer.Option(names, help=text, show_default=False, metavar=" ", rich_help_panel=panel)
 
 
 def argument(text: str, metavar: str, **more: Any) -> Any:
@@ -108,28 +96,8 @@ def _check_file(path: Path, otherwise: str = "Check the path") -> None:
     raise ValueError(f"{path} does not exist. {todo}")
 
 
-def existing_table(path: Path) -> Path:
-    """Return ``path`` if it is a file of a format that can be read; else raise ValueError."""
-    existing_file(path)
-    if not path.name.lower().endswith(ENDINGS):
-        ending = path.suffix.lower()
-        kind = f"{ending} files" if ending else "files without an ending"
-        if ending in (".xls", ".ods", ".numbers"):
-            raise ValueError(f"{path}: {ending} files are not supported. Save it as .xlsx or .csv.")
-        raise ValueError(
-            f"{path}: {kind} are not supported. Save the table in one of these formats: "
-            f"{', '.join(ENDINGS)}."
-        )
-    return path
-
-
 def existing_model(path: Path) -> Path:
     """Return the path of a model file; for a folder, that of model.npz in it."""
-    if (path / "scores.csv").is_file() and not (path / "model.npz").exists():
-        raise ValueError(
-            f"{path} was written by subspaces pca, which does not save a model. Give a folder "
-            f"from subspaces fit, or open {path / 'report.html'}."
-        )
     path = path / "model.npz" if path.is_dir() else path
     # A fit that was killed may have left a finished model, which reading it puts into its place.
     if not any(path.parent.glob(".finished-*")):
@@ -139,6 +107,9 @@ def existing_model(path: Path) -> Path:
 
 def is_table(path: Path) -> bool:
     """Whether a path is that of a table, not of a model file or of a folder with one."""
+    if is_zipfile(path):
+        with ZipFile(path) as archive:
+            return "header.npy" not in archive.namelist()
     return path.suffix.lower() not in ("", ".npz") and not path.is_dir()
 
 
@@ -150,19 +121,7 @@ def existing_model_or_table(path: Path) -> Path:
     return path
 
 
-def share(value: float | None) -> float | None:
-    """Return the value of --drop-missing if it is from 0 to 1 or None; else raise ValueError."""
-    if value is None or 0.0 <= value <= 1.0:
-        return value
-    todo = (
-        f"If you mean {value:g} %, write {value / 100:g}"
-        if 1.0 < value <= 100.0
-        else "Give a share from 0 to 1"
-    )
-    raise ValueError(f"--drop-missing {value:g} is out of range. {todo}")
-
-
-# How the samples lie in a file.
+# Where the samples are in a file.
 Side = Literal["rows", "columns"]
 
 Model = Annotated[
@@ -184,6 +143,16 @@ Seed = Annotated[
 ]
 Json = Annotated[bool, flag("--json", "Print the result as JSON, for scripts.", panel=OUTPUT)]
 Force = Annotated[bool, flag("--force", "Overwrite earlier results.", panel=OUTPUT)]
+Metadata = Annotated[
+    Path | None,
+    setting(
+        "CSV or TSV file with more columns about the samples, to colour the plots by. Its first "
+        "column has the sample names.",
+        "FILE",
+        callback=existing_file,
+        panel=OUTPUT,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -196,7 +165,7 @@ class NewSamples:
             "Table of numbers: .csv, .tsv, .txt (or .gz of these), .gct, .xlsx, .npz, .parquet, "
             ".h5ad.",
             "DATA",
-            callback=existing_table,
+            callback=existing_file,
         ),
     ]
     samples: Annotated[
@@ -264,12 +233,12 @@ class NewSamples:
     @property
     def ignored(self) -> tuple[str, ...]:
         """The entries of --ignore."""
-        return _listed(self.ignore)
+        return entries_of(self.ignore)
 
     @property
     def marks(self) -> tuple[str, ...]:
         """The entries of --missing."""
-        return _listed(self.missing)
+        return entries_of(self.missing)
 
 
 @dataclass(frozen=True)
@@ -281,7 +250,8 @@ class Source(NewSamples):
         setting(
             "Leave out variables if more than this share of their values is missing, such as 0.5.",
             "SHARE",
-            callback=share,
+            min=0,
+            max=1,
             panel=TABLE,
         ),
     ] = None
@@ -293,7 +263,7 @@ class Values:
 
     floor: Annotated[
         float | None,
-        setting("Raise all values below VALUE to VALUE first.", "VALUE", panel=PREPARE),
+        setting("Replace values below VALUE by VALUE.", "VALUE", panel=PREPARE),
     ] = None
     log: Annotated[bool | None, flag("--log", "Take log2(1 + value).", panel=PREPARE)] = False
     top_variables: Annotated[
@@ -316,18 +286,17 @@ class ValuesOrPreset(Values):
 
     log: Annotated[
         bool | None,
-        typer.Option(
+        flag(
             "--log/--no-log",
-            help="Whether to take log2(1 + value). A preset decides by looking at the values.",
-            show_default=False,
-            rich_help_panel=PREPARE,
+            "Whether to take log2(1 + value). A preset decides by looking at the values.",
+            panel=PREPARE,
         ),
     ] = None
     kind: Annotated[
-        str | None,
+        Kind | None,
         setting(
-            "Kind of values for a --preset: intensities, log, ratios, shares or counts. Default: "
-            "guessed from the values.",
+            f"Kind of values for a --preset: {', '.join(get_args(Kind))}. Default: guessed from "
+            "the values.",
             "NAME",
             panel=PREPARE,
         ),
@@ -338,10 +307,6 @@ class ValuesOrPreset(Values):
 
         excluded: further options that a preset excludes, and whether each was typed.
         """
-        if preset is not None:
-            known_name(preset, PRESETS, "--preset")
-        if self.kind is not None:
-            known_name(self.kind, KINDS, "--kind")
         excluded = {"--scale": bool(self.scale), **excluded}
         typed = [name for name, was_typed in excluded.items() if was_typed]
         if preset and typed:
@@ -354,7 +319,9 @@ class ValuesOrPreset(Values):
             )
 
     def scaler(self, preset: str | None) -> dict[str, Any]:
-        """Return the parameters of a preset's scaler: what was typed, and the kind of values."""
+        """Return the parameters of a preset's scaler that were typed; {} without a preset."""
+        if preset is None:
+            return {}
         logged = None if self.log is None else "yes" if self.log else "no"
         kind = "cells" if preset == "cells" and self.kind is None else self.kind
         return without_none(kind=kind, floor=self.floor, log=logged, n_genes=self.top_variables)
@@ -383,67 +350,12 @@ class Search(Clusters):
         int | None,
         setting("Largest dimension to try with --dims auto. Default: 5.", "N", min=1, panel=MODEL),
     ] = None
-    normal_scores: Annotated[
-        bool,
-        flag(
-            "--normal-scores",
-            "Choose the number of clusters on ranks mapped to a normal distribution. This helps "
-            "if some values are extreme.",
-            panel=EXPERT,
-        ),
-    ] = False
-
-    @property
-    def margins(self) -> "Margins":
-        """What the number of clusters is chosen on."""
-        return "normal" if self.normal_scores else "data"
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of `PSC` that these options set, by name."""
         given = {"affine": bool(self.affine), "random_state": self.seed}
         return given | without_none(max_components=self.max_dims)
-
-
-@dataclass(frozen=True)
-class Shown:
-    """The options on what the page shows besides the clusters."""
-
-    metadata: Annotated[
-        Path | None,
-        setting(
-            "CSV or TSV file with more columns about the samples, to colour the plots by. Its "
-            "first column has the sample names.",
-            "FILE",
-            callback=existing_file,
-            panel=OUTPUT,
-        ),
-    ] = None
-    cluster_names: Annotated[
-        list[str] | None,
-        setting(
-            "Names for the clusters on the page, in the order of their numbers: B cells,T cells.",
-            "NAMES",
-            panel=OUTPUT,
-        ),
-    ] = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The entries of --cluster-names."""
-        return _listed(self.cluster_names)
-
-    def names_of(self, n_clusters: int | str | None) -> tuple[str, ...] | None:
-        """Return a name for each cluster, None if none were typed; raise ValueError otherwise.
-
-        n_clusters: any text if it is not known yet.
-        """
-        if self.names and isinstance(n_clusters, int) and len(self.names) != n_clusters:
-            raise ValueError(
-                f"--cluster-names has {len(self.names)} names for {n_clusters} clusters. Give one "
-                "for each."
-            )
-        return self.names or None
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
@@ -463,9 +375,15 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
         for one in taken
     ]
     every = [one.replace(kind=Parameter.KEYWORD_ONLY) for own in lists for one in own]
+    every.sort(key=_panel)
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = Signature(every)  # type: ignore[attr-defined]
     return run
+
+
+def _panel(option: Parameter) -> int:
+    """Return the place of an option's part of the help."""
+    return PANELS.index(getattr(option.annotation.__metadata__[0], "rich_help_panel", None))
 
 
 def without_none(**parameters: Any) -> dict[str, Any]:
@@ -473,18 +391,10 @@ def without_none(**parameters: Any) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 
-def _listed(values: Sequence[str] | None) -> tuple[str, ...]:
+def entries_of(values: Sequence[str] | None) -> tuple[str, ...]:
     """Return the entries of an option's values, which are lists separated by commas."""
     lines = csv.reader(values or (), skipinitialspace=True)
     return tuple(entry for line in lines for entry in line)
-
-
-def known_name(text: str, known: Sequence[Name], option: str) -> Name:
-    """Return the name in ``known`` that was typed; raise ValueError, naming ``option``, if none."""
-    for name in known:
-        if name == text:
-            return name
-    raise ValueError(f"{option} {text} is unknown. Choose from {', '.join(known)}.")
 
 
 @overload
@@ -525,7 +435,7 @@ def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def check_count(numbers: "Asked", n_clusters: int | str, option: str) -> None:
+def check_count(numbers: "Numbers", n_clusters: int | str, option: str) -> None:
     """Raise ValueError if ``numbers`` is a list without exactly one number per cluster."""
     if not isinstance(numbers, list) or len(numbers) == n_clusters:
         return
@@ -535,24 +445,24 @@ def check_count(numbers: "Asked", n_clusters: int | str, option: str) -> None:
     )
 
 
-def check_least(numbers: "Asked", least: int, option: str) -> None:
+def check_least(numbers: "Numbers", least: int, option: str) -> None:
     """Raise ValueError if ``numbers``, an int or a list of them, has one below ``least``."""
     for number in numbers if isinstance(numbers, list) else [numbers]:
         if isinstance(number, int) and number < least:
             raise ValueError(f"{option} {number} is too small. Set it to {least} or more.")
 
 
-def check_dims(dims: "Asked", *, affine: "bool | Auto") -> None:
+def check_dims(dims: "Numbers", *, affine: "bool | Auto") -> None:
     """Raise ValueError for a dimension of clusters below 1, or below 0 if they have centres."""
     try:
         check_least(dims, 0 if affine else 1, "--dims")
     except ValueError as error:
         if affine:
             raise
-        raise ValueError(f"{str(error)[:-1]}, or add --affine for mean profiles.") from None
+        raise ValueError(f"{str(error)[:-1]}, or add --affine.") from None
 
 
-def check_limit(limit: int | None, asked: "Asked", option: str) -> None:
+def check_limit(limit: int | None, asked: "Numbers", option: str) -> None:
     """Raise ValueError if ``--max-option`` is given although ``--option`` is not "auto"."""
     if limit is not None and asked != "auto":
         raise ValueError(

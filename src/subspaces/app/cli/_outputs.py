@@ -10,7 +10,6 @@ import csv
 import io
 import os
 import shutil
-import socket
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -23,8 +22,6 @@ from subspaces.runtime.writing import force_to_disk, keep_mode, written_whole
 UNFINISHED, FINISHED = ".unfinished-", ".finished-"
 # Marks, among finished files, an older file that was not written again and has to go.
 GONE = ".gone"
-# Files that identify the results of a command. Results of another command need another folder.
-KNOWN_BY = {"fit": ("model.npz", "labels.csv"), "pca": ("scores.csv", "loadings.csv")}
 # A spreadsheet takes a cell that begins with one of these for a formula, and runs it; the last four
 # are =, +, - and @ in full width, which East Asian versions take for the same.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -50,29 +47,19 @@ def refuse_folder(
 ) -> list[str]:
     """Return which of ``names`` are in ``folder``; raise ValueError if any, unless ``force``.
 
-    The results of another command are refused in any case, and so is a file of those in ``read``.
+    A file of those in ``read`` is refused in any case.
     """
     refuse_file(folder)
     with errors_named(folder):
         settle(folder)
         refuse_inputs((folder / name for name in names), read)
         there = [name for name in names if (folder / name).exists()]
-        _refuse_results_of_others(folder, names)
     if there and not force:
         raise ValueError(
             f"{folder} already has {', '.join(there)}. Choose another --out, or add --force "
             "to overwrite."
         )
     return there
-
-
-def _refuse_results_of_others(folder: Path, names: Sequence[str]) -> None:
-    """Raise ValueError if ``folder`` has the results of a command that does not write ``names``."""
-    for command, files in KNOWN_BY.items():
-        if not set(files) & set(names) and all((folder / name).exists() for name in files):
-            raise ValueError(
-                f"{folder} has the results of subspaces {command}. Choose another --out."
-            )
 
 
 @contextmanager
@@ -87,9 +74,7 @@ def staged(
     with errors_named(folder):
         made = [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
-        _clear(folder)
-        owner = f"{socket.gethostname()}-{os.getpid()}"
-        stage = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{owner}-", dir=folder))
+        stage = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder))
     try:
         with errors_named(folder):
             yield stage
@@ -123,24 +108,6 @@ def settle(folder: Path) -> None:
                     os.replace(path, folder / path.name)
         with suppress(OSError):
             finished.rmdir()
-
-
-def _clear(folder: Path) -> None:
-    """Remove the folders ``.unfinished-...`` that ended processes of this machine have left."""
-    for left in folder.glob(f"{UNFINISHED}{socket.gethostname()}-*-*"):
-        pid = left.name.rsplit("-", 2)[1]
-        if os.name == "posix" and pid.isdecimal() and not _is_alive(int(pid)):
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # it lives, and belongs to somebody else
-    return True
 
 
 @contextmanager

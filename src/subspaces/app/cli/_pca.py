@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from subspaces.app.cli._outputs import as_csv
 from subspaces.app.cli._said import Said, with_option, with_options
-from subspaces.app.cli._say import as_json, warn
+from subspaces.app.cli._say import as_json, can_draw
 from subspaces.app.report import page_of_pca
 from subspaces.app.report._pca.findings import PCAFindings
 from subspaces.named_table import Table
 from subspaces.preparation import Preparation
-from subspaces.runtime.extras import install
 
 # How many variables of each component, and how many samples, a summary names.
 STRONGEST, INFLUENTIAL = 5, 5
@@ -164,7 +162,5 @@ def _write(path: Path, columns: dict[str, Sequence[Any]]) -> None:
 
 def write_page(stage: Path, found: PCAFindings, title: str) -> None:
     """Write report.html into the folder ``stage``; without plotly, warn and write nothing."""
-    if find_spec("plotly") is None:
-        warn(f"report.html was not written, because plotly is not installed. {install('report')}")
-        return
-    (stage / "report.html").write_bytes(page_of_pca(found, title).encode())
+    if can_draw():
+        (stage / "report.html").write_bytes(page_of_pca(found, title).encode())

@@ -43,8 +43,6 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
     """
     names = variable_names(model)
     X = table.data if names is None else match_variables(table, names).frame
-    if names is not None and table.left_out:
-        _warn_of_left_out(table.left_out)
     labels = model.predict(X)
     is_known = isinstance(model, PSC) and model.fit_.leaves_noise
     known = model.predict_proba(X) if is_known else None
@@ -57,9 +55,9 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
         far = int(np.count_nonzero(ratios > FAR))
         if far > MANY * len(ratios):
             warn(
-                f"{far} of {len(ratios)} new samples lie over {FAR:g} times as far from their "
-                "cluster as the samples of the fit. Check that this table has the same units as "
-                "the fitted one"
+                f"{far} of {len(ratios)} samples are over {FAR:g} times as far from their cluster "
+                "as the samples that the model was fitted to. Check that both tables have the "
+                "same units"
             )
     return columns
 
@@ -76,9 +74,3 @@ def marks(model: SubspaceClusterer) -> list[str]:
     """Return the marks of missing values, such as -999, in the table the model was fitted to."""
     preparation = getattr(model, "preparation_", None)
     return [] if preparation is None else preparation.missing or []
-
-
-def _warn_of_left_out(names: tuple[str, ...]) -> None:
-    shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-    columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
-    warn(f"Skipped {columns} that the model does not use: {shown}")

@@ -1,12 +1,118 @@
 """The options of the command ``fit`` as one value, and the check that they are compatible."""
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
 
 from subspaces.app.cli import _options as options
+from subspaces.app.cli._options import setting
 
 if TYPE_CHECKING:
     from subspaces._types import Auto
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of the command ``fit`` on the clusters, as they are typed."""
+
+    clusters: Annotated[
+        str, setting("How many clusters: a number, or auto.", "N|auto", shown=True)
+    ] = "auto"
+    dims: Annotated[
+        str | None,
+        setting(
+            "Dimension of the clusters: one for all (2), one for each (1,2,2), or auto. By "
+            "default PSC chooses it. With --variables or another --method it is 1.",
+            "N|N,N|auto",
+        ),
+    ] = None
+    variables: Annotated[
+        str | None,
+        setting(
+            "Variables per dimension: one number for all clusters (50), one for each "
+            "(20,50,50), or auto. Default: all variables.",
+            "N|N,N|auto",
+        ),
+    ] = None
+    preset: Annotated[
+        options.Preset | None,
+        typer.Option(
+            help=f"{options.PRESET} It finds clusters with different means. "
+            f"{options.MORE_ON_PRESETS}",
+            show_default=False,
+        ),
+    ] = None
+    max_clusters: Annotated[
+        int | None,
+        setting(
+            "Largest number to try with --clusters auto. Default: 10, or 8 with a --preset.",
+            "N",
+            min=1,
+            panel=options.MODEL,
+        ),
+    ] = None
+    method: Annotated[
+        str,
+        setting(
+            f"Clustering method: {', '.join(options.METHOD_NAMES[:-1])}.",
+            "NAME",
+            shown=True,
+            panel=options.MODEL,
+        ),
+    ] = "PSC"
+    outliers: Annotated[
+        float | None,
+        setting(
+            "Label outliers -1. RATE is the share of false outliers that you accept, such as 0.1.",
+            "RATE",
+            panel=options.MODEL,
+        ),
+    ] = None
+    criterion: Annotated[
+        options.Criterion,
+        setting(
+            f"How PSC scores a sample: {', '.join(get_args(options.Criterion))}.",
+            "NAME",
+            shown=True,
+            panel=options.EXPERT,
+        ),
+    ] = "auto"
+
+    def request(
+        self,
+        search: options.Search,
+        values: options.ValuesOrPreset,
+        excluded: Mapping[str, bool],
+        *,
+        significance: bool,
+    ) -> "Request":
+        """Return what is asked for; raise ValueError if options contradict each other.
+
+        excluded: options that a preset excludes, and whether each was typed. significance: whether
+        the clusters are tested.
+        """
+        method = options.method_named(self.method)
+        values.check(self.preset, {**excluded, "--method": method != "PSC"})
+        asked = Request(
+            n_clusters=options.one_or_auto(self.clusters, "--clusters"),
+            n_components=options.per_cluster(self.dims, "--dims"),
+            search=search,
+            n_variables=options.per_cluster(self.variables, "--variables"),
+            method=method,
+            criterion=self.criterion,
+            preset=self.preset,
+            scaler=values.scaler(self.preset),
+            max_clusters=self.max_clusters,
+            significance=significance,
+            outliers=self.outliers,
+        )
+        if self.dims is None and not self.preset:
+            auto = asked.is_automatic
+            asked = replace(asked, n_components="auto" if auto else 1, assumed=not auto)
+        asked.check()
+        return asked
 
 
 @dataclass(frozen=True)
@@ -15,26 +121,26 @@ class Request:
 
     ``scaler`` replaces parameters of the preset's scaler; ``max_clusters`` is the largest number of
     clusters that "auto" tries; ``significance``: whether the clusters are tested; ``outliers``: the
-    false discovery rate, or None.
+    false discovery rate, or None; ``assumed``: whether dimension 1 is.
     """
 
     n_clusters: Any
     n_components: Any
     search: options.Search
-    n_variables: "options.Asked" = None
+    n_variables: "options.Numbers" = None
     method: str = "PSC"
-    criterion: str = "auto"
+    criterion: options.Criterion = "auto"
     preset: str | None = None
     scaler: dict[str, Any] = field(default_factory=dict)
     max_clusters: int | None = None
     significance: bool = False
     outliers: float | None = None
+    assumed: bool = False
 
     @property
     def is_automatic(self) -> bool:
         """Whether what was not given is chosen: by `PSC`, with loadings of all variables."""
-        plain = self.method == "PSC" and not self.preset and self.n_variables is None
-        return plain and not self.search.normal_scores
+        return self.method == "PSC" and not self.preset and self.n_variables is None
 
     @property
     def affine(self) -> "bool | Auto":
@@ -59,7 +165,6 @@ class Request:
             "affine": self.affine,
             "criterion": self.criterion,
             "seed": self.search.seed,
-            "margins": self.search.margins,
             "preset": self.preset,
             "scaler": self.scaler,
             "limits": self.limits,
@@ -75,34 +180,13 @@ class Request:
         options.check_count(self.n_variables, self.n_clusters, "--variables")
         options.check_limit(self.max_clusters, self.n_clusters, "clusters")
         options.check_limit(self.search.max_dims, self.n_components, "dims")
-        if self.outliers is not None:
-            self._check_outliers()
+        if self.outliers is not None and (self.preset or self.n_variables is not None):
+            other = f"--preset {self.preset}" if self.preset else "--variables"
+            raise ValueError(f"--outliers does not work with {other}. Leave out one of the two.")
         if self.preset:
             self._check_preset()
-        options.known_name(self.criterion, options.CRITERIA, "--criterion")
         if self.method != "PSC":
             self._check_rival()
-        if self.search.normal_scores and self.n_clusters != "auto":
-            raise ValueError(
-                "--normal-scores only works with --clusters auto. Set both, or leave out "
-                "--normal-scores."
-            )
-
-    def _check_outliers(self) -> None:
-        if self.outliers is None or not 0.0 < self.outliers < 1.0:
-            raise ValueError(
-                f"--outliers {self.outliers:g} is out of range. Use a number above 0 and below 1, "
-                "such as 0.1."
-            )
-        for option, asked in (
-            (f"--preset {self.preset}", self.preset),
-            ("--variables", self.n_variables is not None),
-            ("--normal-scores", self.search.normal_scores),
-        ):
-            if asked:
-                raise ValueError(
-                    f"--outliers does not work with {option}. Leave out one of the two."
-                )
 
     def _check_preset(self) -> None:
         if self.max_clusters == 1:
@@ -111,11 +195,6 @@ class Request:
             raise ValueError(
                 f"--variables does not work with --clusters auto and --preset {self.preset}. "
                 "Set a number of clusters, or leave out --variables."
-            )
-        if self.n_clusters == "auto" and self.search.normal_scores:
-            raise ValueError(
-                f"--normal-scores does not work with --preset {self.preset}, which chooses "
-                "the number of clusters by stability. Leave out --normal-scores."
             )
         if self.n_components == "auto":
             raise ValueError(

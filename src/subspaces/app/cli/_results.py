@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from subspaces._types import Array, Codes, Indices
 from subspaces.app.cli._outputs import as_csv
 from subspaces.app.cli._request import Request
 from subspaces.app.cli._said import Said, with_options
-from subspaces.app.cli._say import warn
+from subspaces.app.cli._say import can_draw
 from subspaces.app.cli._trust import Trust
 from subspaces.diagnostics import Markers
 from subspaces.diagnostics._beyond_chance import apart_of
@@ -23,7 +22,6 @@ from subspaces.facts import Facts, facts_of, samples_of, with_facts
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 from subspaces.named_table import Table, missing_values
 from subspaces.preparation import Preparation, filled_in_raw_units, match_variables
-from subspaces.runtime.extras import install
 
 # Decimals of probabilities in files.
 DECIMALS = 6
@@ -214,11 +212,9 @@ def write_imputed(
 
     Values of the table are written to the last digit, those that fill its gaps with six digits.
     labels: the name of the column of known classes, so that the same command reads the file; None
-    for "class". Warn if nothing was missing.
+    for "class".
     """
     kept = match_variables(table, preparation.variable_names)
-    if not np.isnan(kept.data).any():
-        warn("No value is missing in the variables used, so imputed.csv equals the table")
     values = filled_in_raw_units(kept.data, filled, preparation)
     named: dict[str, Any] = {"name" if labels == "sample" else "sample": kept.sample_names}
     if kept.classes is not None:
@@ -299,8 +295,7 @@ def write_page(
     metadata: Any,
 ) -> None:
     """Write report.html into the folder ``stage``; without plotly, warn and write nothing."""
-    if find_spec("plotly") is None:
-        warn(f"report.html was not written, because plotly is not installed. {install('report')}")
+    if not can_draw():
         return
     with_messages_of_options(model, said.settled).report(
         table.frame,
@@ -310,7 +305,6 @@ def write_page(
         stability=trust.measured,
         markers=markers,
         metadata=metadata,
-        names=summary["cluster_names"],
         origin=origin_of(summary),
     )
 

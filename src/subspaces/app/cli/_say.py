@@ -6,11 +6,14 @@ import math
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from shutil import get_terminal_size
 from textwrap import fill, wrap
 from typing import Any, TextIO
 
 import typer
+
+from subspaces.runtime.extras import install
 
 # Characters per line if there is no window and no COLUMNS, and per line of prose.
 PIPE_WIDTH, WORDS_WIDTH = 120, 80
@@ -18,8 +21,6 @@ PIPE_WIDTH, WORDS_WIDTH = 120, 80
 MOST_ROWS, MOST_WARNINGS = 12, 3
 # The most lines of words that a command prints besides its tables, and those on what it read.
 MOST_LINES, LINES_TO_READ = 12, 2
-# Between columns of a table, and in place of what is cut.
-GAP, DOTS = 2, "..."
 # Stages of work that is made of many fits, the outermost first.
 OUTER = ("halving", "candidate")
 
@@ -44,10 +45,23 @@ def _in_window(text: str, stream: TextIO) -> str:
 
 def warn(message: str) -> None:
     """Print a warning on stderr, after "Note: "."""
-    note(f"Note: {ended(message)}")
+    note(as_warning(message))
 
 
-def fitting_in(lines: Iterable[str], besides: Iterable[str]) -> list[str]:
+def can_draw() -> bool:
+    """Return whether plotly, which draws the pages, is installed; warn if not."""
+    there = find_spec("plotly") is not None
+    if not there:
+        warn(f"report.html was not written, because plotly is not installed. {install('report')}")
+    return there
+
+
+def as_warning(message: str) -> str:
+    """Return the line of a warning."""
+    return f"Note: {ended(message)}"
+
+
+def fitting_in(lines: Iterable[str], besides: Iterable[str] = ()) -> list[str]:
     """Return the lines of words for which a screen has room besides others, in their order."""
     room = MOST_LINES - LINES_TO_READ - sum(map(_n_lines, besides))
     kept: list[str] = []
@@ -81,8 +95,8 @@ def ended(text: str) -> str:
 def matched_classes(agreement: Mapping[str, Any]) -> str:
     """Return a sentence with the matched accuracy and the adjusted Rand index."""
     return (
-        f"Known classes: {percent(agreement['in_right_cluster'])} in the right cluster, "
-        f"adjusted Rand index {agreement['adjusted_rand']:.3f}"
+        f"{percent(agreement['in_right_cluster'])} of the samples are in the right cluster "
+        f"(adjusted Rand index {agreement['adjusted_rand']:.3f})."
     )
 
 
@@ -130,7 +144,7 @@ def say_table(
     numbers: Container[int],
     rest: str = "",
 ) -> None:
-    """Print a table on stdout that fits the window; long headings wrap, and long texts are cut.
+    """Print a table on stdout that fits the window; long headings and texts wrap.
 
     Columns whose index is in ``numbers`` are aligned right. rest: the file with the further rows of
     a long table, if only the first are printed.
@@ -143,44 +157,17 @@ def say_table(
     width = get_terminal_size((PIPE_WIDTH, 1)).columns
     cells = [list(map(visible, row)) for row in rows[:most]]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    widths = _widths(headings, cells, numbers, width)
     for place, heading in enumerate(headings):
-        side: Any = "right" if place in numbers else "left"
-        table.add_column(heading, justify=side, width=widths[place])
+        if place in numbers:
+            longest = max((len(row[place]) for row in cells), default=0)
+            table.add_column(heading, justify="right", min_width=longest)
+        else:
+            table.add_column(heading, overflow="fold")
     for row in cells:
-        table.add_row(*map(_cut, row, widths))
+        table.add_row(*row)
     Console(file=sys.stdout, width=width, markup=False, highlight=False).print(table)
     if len(rows) > most:
         say(f"and {len(rows) - most} more in {rest}")
-
-
-def _widths(
-    headings: Sequence[str], cells: Sequence[Sequence[str]], numbers: Container[int], width: int
-) -> list[int]:
-    """Return the widths of columns that fit a window: numbers whole, texts of fair shares."""
-    longest = [max(map(len, column), default=0) for column in zip(*cells, strict=True)]
-    longest = longest or [0] * len(headings)
-    widths = [max(len(heading), most) for heading, most in zip(headings, longest, strict=True)]
-    if sum(widths) + GAP * len(widths) <= width:
-        return widths
-    # A heading takes as many lines as it has words.
-    for k, heading in enumerate(headings):
-        widths[k] = max(longest[k], *map(len, heading.split(" ")))
-    texts = sorted((k for k in range(len(widths)) if k not in numbers), key=widths.__getitem__)
-    room = width - GAP * len(widths) - sum(widths[k] for k in range(len(widths)) if k in numbers)
-    for left, k in zip(range(len(texts), 0, -1), texts, strict=True):
-        widths[k] = min(widths[k], max(room // left, len(DOTS)))
-        room -= widths[k]
-    return widths
-
-
-def _cut(text: str, most: int) -> str:
-    """Return a text of at most ``most`` characters: a list loses its end, a name its middle."""
-    if len(text) <= most:
-        return text
-    kept = max(most - len(DOTS), 0)
-    end = 0 if ", " in text else kept // 2
-    return f"{text[: kept - end]}{DOTS}{text[len(text) - end :]}"
 
 
 def say_stability(columns: Mapping[str, Any], chosen: int) -> None:

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -48,9 +48,9 @@ def subspaces(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Find groups of samples and the variables (genes, say) that make each group.
+    """Find groups of samples, and the variables (such as genes) that define each group.
 
-    Each group is a cluster near its own low-dimensional subspace: a line, a plane, ...
+    Each group is near its own low-dimensional subspace, such as a line or a plane.
 
     \b
     A first look:
@@ -97,21 +97,9 @@ def _discard_output() -> None:
     os.close(nowhere)
 
 
-def _commands_with(option: str | None, context: Any) -> list[str]:
-    """Return the commands that have an option."""
-    if option is None or context is None or context.parent is None:
-        return []
-    commands = context.parent.command.commands.items()
-    return [name for name, command in commands if any(option in one.opts for one in command.params)]
-
-
 def _in_words(error: typer.TyperException) -> str:
     """Return an error of the command line in one line, with what to use for a wrong option."""
     typed, near = getattr(error, "option_name", None), getattr(error, "possibilities", None)
-    if having := _commands_with(typed, getattr(error, "ctx", None)):
-        *others, last = having
-        named = f"{', '.join(others)} or {last}" if others else last
-        return f"{error.message}. This option belongs to subspaces {named}"
     if not near:
         # The words of pydantic, which reads the options, less what only programmers need.
         words = " ".join(error.format_message().split()).replace("Value error, ", "")

@@ -20,9 +20,9 @@ def demo(
         Path, setting("Folder for the figures and the page.", "FOLDER", shown=True)
     ] = Path("subspaces-demo"),
 ) -> None:
-    """Show the method on penguins, on a line and two planes, and on digits, then a PCA of wines.
+    """Cluster three example tables, and run a PCA of a fourth.
 
-    Prints a comparison with K-means and how far to trust the PCA. Writes three
+    Prints a comparison with K-means and how far to trust the PCA. Writes two
     figures, a page about the planes and one about the PCA.
 
     \b
@@ -54,12 +54,11 @@ def demo(
     model = PSC(10, n_components=9, random_state=0)
     k_means = KMeans(10, n_init=10, random_state=0)
     _compare({"K-means": k_means, "PSC": model}, digits.data, digits.target)
-    _write_digits(out / "digits.png", digits, model)
 
     say("\nWines: one PCA of 178 samples and 13 scaled variables.")
     page_of_pca = _show_pca(out / "pca.html")
     say()
-    for name in ("candidates.png", "clusters.png", "digits.png"):
+    for name in ("candidates.png", "clusters.png"):
         say(f"Figure: {out / name}")
     say(f"Page:   {page}")
     say(f"Page:   {page_of_pca}")
@@ -90,9 +89,9 @@ def _show_penguins(path: Path) -> None:
     say(f"Penguins: {len(X)} birds of three species, with four scaled measurements each.")
     model = PSC("auto", n_components="auto", affine="auto", random_state=0)
     methods = {
-        "K-means, given 3 clusters": KMeans(3, n_init=10, random_state=0),
-        "Gaussian mixture, given 3": GaussianMixture(3, n_init=10, random_state=0),
-        "PSC, given nothing": model,
+        "K-means (3 clusters given)": KMeans(3, n_init=10, random_state=0),
+        "Gaussian mixture (3 given)": GaussianMixture(3, n_init=10, random_state=0),
+        "PSC (chooses everything)": model,
     }
     _compare(methods, X, penguins.target[measured])
     say(f"PSC chose: {model.selection_['verdict']}")
@@ -170,35 +169,4 @@ def _write_clusters(path: Path, union: Any, k_means: Any, model: "PSC") -> None:
         ax = figure.add_subplot(1, 3, place, projection="3d")
         plots.clusters_3d(union.data, labels, subspaces, title=title, ax=ax).view_init(20, -42)
         ax.legend(loc="upper left", fontsize=8, frameon=False, handletextpad=0.1)
-    figure.savefig(path, dpi=150)
-
-
-def _write_digits(path: Path, digits: Any, model: "PSC") -> None:
-    """Write a figure of each cluster's mean and axes as images, with its most frequent digit."""
-    import numpy as np
-    from matplotlib.figure import Figure
-
-    from subspaces import plots
-
-    figure = Figure(figsize=(9, 5.2), layout="constrained")
-    grid = figure.subplots(5, 10)
-    plots.basis_images(model.subspaces_, (8, 8), axes=grid[1:])
-    for k in range(10):
-        members = model.labels_ == k
-        counts = np.bincount(digits.target[members], minlength=10)
-        share = 100 * counts.max() / counts.sum()
-        title = f"{counts.sum()} samples\n{share:.0f} % are {counts.argmax()}"
-        grid[0, k].imshow(digits.data[members].mean(axis=0).reshape(8, 8), cmap="gray_r")
-        grid[0, k].set(xticks=[], yticks=[])
-        grid[0, k].set_title(title, fontsize=8)
-        grid[1, k].set_title("")
-    for row, name in enumerate(("mean", "axis 1", "axis 2", "axis 3", "axis 4")):
-        grid[row, 0].set_axis_on()
-        grid[row, 0].set(xticks=[], yticks=[], frame_on=row == 0)
-        grid[row, 0].set_ylabel(name, fontsize=9)
-    figure.suptitle(
-        "Digits: the clusters of PSC and the leading axes of their subspaces\n(axis 1 is "
-        "close to the mean; orange is above zero, purple below)",
-        fontsize=11,
-    )
     figure.savefig(path, dpi=150)

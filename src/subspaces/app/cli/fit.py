@@ -2,30 +2,34 @@
 
 import shlex
 import sys
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import flag, setting
-from subspaces.app.cli._request import Request
+from subspaces.app.cli._request import Asked, Request
 from subspaces.app.cli._say import (
     as_json,
+    as_warning,
     fitting_in,
     matched_classes,
+    note,
     say,
     say_json,
     say_stability,
     say_table,
-    warn,
     what_was_written,
     working,
 )
 
 if TYPE_CHECKING:
+    from subspaces.app.cli._fitting import Fitted
     from subspaces.app.cli._said import Said
-    from subspaces.estimators._base import SubspaceClusterer
+    from subspaces.app.cli._trust import Trust
+    from subspaces.diagnostics import Markers
+    from subspaces.messages import Message
     from subspaces.named_table import Table
 
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
@@ -36,67 +40,11 @@ UNSAID = {"unmeasured", "one_cluster"}
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 
 
-def fit(
-    *,
-    clusters: Annotated[
-        str, setting("How many clusters: a number, or auto.", "N|auto", shown=True)
-    ] = "auto",
-    dims: Annotated[
-        str | None,
-        setting(
-            "Dimension of the clusters: one for all (2), one for each (1,2,2), or auto. By "
-            "default PSC chooses it. With --variables or another --method it is 1.",
-            "N|N,N|auto",
-        ),
-    ] = None,
-    variables: Annotated[
-        str | None,
-        setting(
-            "Variables per dimension: one number for all clusters (50), one for each "
-            "(20,50,50), or auto. Default: all variables.",
-            "N|N,N|auto",
-        ),
-    ] = None,
-    source: options.Source,
-    values: options.ValuesOrPreset,
-    out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("result"),
-    preset: Annotated[
-        str | None,
-        setting(
-            "Use expression for arrays and bulk RNA-seq, and cells for single cells. Both take "
-            "logarithms if needed, centre the samples, keep the 2000 genes that vary most, and "
-            "find mean profiles. You can still set --kind, --floor, --log, "
-            f"--no-log, --top-variables and --criterion. See Recipes, {options.DOCUMENTATION}.",
-            "expression|cells",
-        ),
-    ] = None,
-    max_clusters: Annotated[
-        int | None,
-        setting(
-            "Largest number to try with --clusters auto. Default: 10, or 8 with a --preset.",
-            "N",
-            min=1,
-            panel=options.MODEL,
-        ),
-    ] = None,
-    method: Annotated[
-        str,
-        setting(
-            f"Clustering method: {', '.join(options.METHOD_NAMES[:-1])}.",
-            "NAME",
-            shown=True,
-            panel=options.MODEL,
-        ),
-    ] = "PSC",
-    outliers: Annotated[
-        float | None,
-        setting(
-            "Put outliers in no cluster (-1). The number is the share of false outliers that you "
-            "accept, such as 0.1.",
-            "RATE",
-            panel=options.MODEL,
-        ),
-    ] = None,
+@dataclass(frozen=True)
+class Output:
+    """The options on what is measured, and written."""
+
+    out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("result")
     stability: Annotated[
         bool,
         flag(
@@ -105,16 +53,16 @@ def fit(
             "few as 3 if that takes more than 30 seconds.",
             panel=options.OUTPUT,
         ),
-    ] = True,
+    ] = True
     significance: Annotated[
         bool,
         flag(
             "--significance",
-            "Test whether the clusters are more than chance. This searches up to 99 tables "
-            "without clusters, so it takes as long as 99 short fits.",
+            "Test whether the clusters are more than chance. This clusters up to 99 random tables "
+            "for comparison, so it is slow.",
             panel=options.OUTPUT,
         ),
-    ] = False,
+    ] = False
     imputed: Annotated[
         bool,
         flag(
@@ -122,7 +70,7 @@ def fit(
             "Write imputed.csv, the table with its missing values filled in.",
             panel=options.OUTPUT,
         ),
-    ] = False,
+    ] = False
     markers: Annotated[
         bool | None,
         flag(
@@ -131,32 +79,30 @@ def fit(
             "and .rnk files. On by default with --preset.",
             panel=options.OUTPUT,
         ),
-    ] = None,
-    page: Annotated[
-        bool, flag("--page/--no-page", "Write report.html.", panel=options.OUTPUT)
-    ] = True,
-    shown: options.Shown,
-    force: options.Force = False,
-    as_document: options.Json = False,
+    ] = None
+    metadata: options.Metadata = None
+    page: Annotated[bool, flag("--page/--no-page", "Write report.html.", panel=options.OUTPUT)] = (
+        True
+    )
+    force: options.Force = False
+    as_document: options.Json = False
+
+
+def fit(
+    *,
+    asked: Asked,
+    source: options.Source,
+    values: options.ValuesOrPreset,
     search: options.Search,
-    criterion: Annotated[
-        str,
-        setting(
-            f"How PSC scores a sample: {', '.join(options.CRITERIA[:-1])} or "
-            f"{options.CRITERIA[-1]}.",
-            "NAME",
-            shown=True,
-            panel=options.EXPERT,
-        ),
-    ] = "auto",
+    wanted: Output,
 ) -> None:
     """Find the clusters of a table, and the variables of each.
 
     Writes labels.csv (the cluster of each sample), variables.csv (what sets
     each cluster apart from the other samples, and what varies along its axes),
     model.npz (for subspaces predict), summary.json and report.html (a page
-    about it all). With --markers or a preset also markers.csv (the same with
-    tests of each variable), and markers.gmt and markers_0.rnk, markers_1.rnk
+    with all results). With --markers or --preset, it also writes markers.csv
+    (a test of each variable), and markers.gmt and markers_0.rnk, markers_1.rnk
     and so on for enrichment tools.
 
     \b
@@ -168,97 +114,66 @@ def fit(
       subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
     """
     excluded = {"--affine": search.affine is True, "--linear": search.affine is False}
-    excluded |= {"--method": method != "PSC", "--imputed": imputed}
-    values.check(preset, excluded)
-    request = Request(
-        n_clusters=options.one_or_auto(clusters, "--clusters"),
-        n_components=options.per_cluster(dims, "--dims"),
-        search=search,
-        n_variables=options.per_cluster(variables, "--variables"),
-        method=options.method_named(method),
-        criterion=criterion,
-        preset=preset,
-        scaler=values.scaler(preset) if preset else {},
-        max_clusters=max_clusters,
-        significance=significance,
-        outliers=outliers,
-    )
-    assumed = dims is None and not preset and not request.is_automatic
-    if dims is None and not preset:
-        request = replace(request, n_components=1 if assumed else "auto")
-    request.check()
-    shown.names_of(request.n_clusters)
-    read = (source.data, source.classes, shown.metadata)
-    _outputs.refuse_folder(out, FILES, force=force, read=read)
+    excluded["--imputed"] = wanted.imputed
+    request = asked.request(search, values, excluded, significance=wanted.significance)
+    read = (source.data, source.classes, wanted.metadata)
+    _outputs.refuse_folder(wanted.out, FILES, force=wanted.force, read=read)
     with working("Starting"):
-        from subspaces.app.cli import _fitting, _inputs, _markers, _results
-        from subspaces.app.cli._said import Said
-        from subspaces.facts import with_facts
-        from subspaces.messages import message_of
+        from subspaces.app.cli import _inputs, _markers
 
-    files = (*FILES, *_markers.names(out))
-    with _outputs.staged(out, files, force=force, read=read) as stage:
+    files = (*FILES, *_markers.names(wanted.out))
+    with _outputs.staged(wanted.out, files, force=wanted.force, read=read) as stage:
         table, doubts = _inputs.read_input(source)
-        metadata = _inputs.read_metadata(shown.metadata, table.sample_names)
-        caught: list[Warning] = []
-        posed, numbers = request, None
-        if preset and request.n_clusters == "auto":
-            with working("Comparing numbers of clusters"):
-                numbers, caught = _fitting.choose_number(request, table)
-            posed = replace(request, n_clusters=numbers.best_)
-        if preset:
-            recipe = _fitting.recipe_of(posed)
-            prepared, preparation, noted = _fitting.prepare_by_scaler(recipe[0], table)
-            caught = [*noted, *caught]
-        else:
-            prepared, preparation, further = _inputs.prepare_values(
-                table, values, may_scale=search.affine is not False
-            )
-            doubts += further
-        preparation = _inputs.with_left_out(preparation, table, source)
-        with working(f"{request.method} is clustering"):
-            model, raised = _fitting.fit_model(posed, prepared)
-        settled = _settled(request, values) | ({"scale"} if preparation.taken_for else set())
-        doubts += map(message_of, [*caught, *raised])
-        if numbers is not None:
-            model = _fitting.with_choice(model, numbers, numbers.columns)
-        halved = (recipe, table) if preset else (model, prepared)
-        trust = _trusted(
-            *(request, model, prepared, halved if stability else None, settled), assumed=assumed
-        )
-        doubts += trust.doubts
-        filled = _fitting.filled(model, prepared) if imputed else None
-        model = with_facts(model, preparation=preparation, X=table.frame, verdicts=trust.verdicts)
-        marked = None
-        if markers or (preset and markers is None):
-            with working("Testing variables"):
-                marked, more = _markers.find(model, table, search.seed)
-            doubts += more
-        said = Said(table.notes, doubts, settled)
-        model = with_facts(model, messages=said.kept)
-        summary = {
-            "data": str(source.data),
-            "sha256": _inputs.digest_of(source.data),
-            "command": shlex.join(["subspaces", *sys.argv[1:]]),
-            "cluster_names": shown.names_of(int(model.labels_.max()) + 1),
-            **_results.summary(request, model, table, said, trust, marked),
-        }
-        if marked is not None:
-            summary["markers"] = _markers.summary(marked)
-            _markers.write(stage, marked)
-        _results.write(stage, model, table, as_json(summary))
-        if imputed:
-            _results.write_imputed(stage, filled, table, preparation, source.labels)
-        if page:
-            with working("Writing report.html"):
-                _results.write_page(stage, model, table, summary, trust, marked, said, metadata)
+        metadata = _inputs.read_metadata(wanted.metadata, table.sample_names)
+        found = _found(request, table, doubts, source, values, wanted)
+        summary = _summary(request, table, source, found)
+        _write(stage, table, source, wanted, found, summary, metadata)
         written = [*FILES, *_markers.names(stage)]
         written = [name for name in written if (stage / name).exists()]
-    if as_document:
-        said.say()
-        say_json({**summary, "folder": str(out), "files": written})
+    if wanted.as_document:
+        found.said.say()
+        say_json({**summary, "folder": str(wanted.out), "files": written})
         return
-    _show(summary, said, out, written)
+    _show(summary, found.said, wanted.out, written)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A fit, its model with all facts, how far to trust it, its markers, and what is said of it."""
+
+    fitted: "Fitted"
+    model: Any
+    trust: "Trust"
+    markers: "Markers | None"
+    said: "Said"
+
+
+def _found(
+    request: Request,
+    table: "Table",
+    doubts: "list[Message]",
+    source: options.Source,
+    values: options.ValuesOrPreset,
+    wanted: Output,
+) -> Found:
+    """Return what is found in a table; doubts: those about the table itself."""
+    from subspaces.app.cli import _fitting, _markers
+    from subspaces.app.cli._said import Said
+    from subspaces.facts import with_facts
+
+    fitted = _fitting.fitted(request, table, source, values)
+    settled = _settled(request, values)
+    if fitted.preparation.taken_for:
+        settled.add("scale")
+    trust = _trusted(request, table, fitted, settled, stability=wanted.stability)
+    known: dict[str, Any] = {"preparation": fitted.preparation, "verdicts": trust.verdicts}
+    model = with_facts(fitted.model, X=table.frame, **known)
+    marked, further = None, list[Any]()
+    if wanted.markers or (request.preset and wanted.markers is None):
+        with working("Testing variables"):
+            marked, further = _markers.find(model, table, request.search.seed)
+    said = Said(table.notes, [*doubts, *fitted.doubts, *trust.doubts, *further], settled)
+    return Found(fitted, with_facts(model, messages=said.kept), trust, marked, said)
 
 
 def _settled(request: Request, values: options.ValuesOrPreset) -> set[str]:
@@ -267,7 +182,6 @@ def _settled(request: Request, values: options.ValuesOrPreset) -> set[str]:
         "affine": request.affine is not False,
         "scale": values.scale is not None or bool(request.preset),
         "log": bool(values.log) or bool(request.preset),
-        "margins": request.search.normal_scores,
         "n_clusters": request.n_clusters == "auto",
         "n_components": request.n_components == "auto",
     }
@@ -275,32 +189,64 @@ def _settled(request: Request, values: options.ValuesOrPreset) -> set[str]:
 
 
 def _trusted(
-    request: Request,
-    model: "SubspaceClusterer",
-    table: "Table",
-    halved: tuple[Any, "Table"] | None,
-    settled: set[str],
-    *,
-    assumed: bool,
-) -> Any:
-    """Return the `Trust` in a fit to a prepared table.
-
-    halved: what halves of the samples are fitted with, and the table that it takes; settled:
-    parameters that need no advice; assumed: whether --dims was left out.
-    """
+    request: Request, table: "Table", fitted: "Fitted", settled: set[str], *, stability: bool
+) -> "Trust":
+    """Return how far to trust a fit; stability: whether to cluster halves of the samples."""
     from subspaces.app.cli import _trust
 
-    trust = _trust.with_word_on_levels(_trust.compare_with_k_means(model, table), model)
-    trust = _trust.with_word_on_two_values(trust, model, table)
-    if halved:
+    model, prepared, seed = fitted.model, fitted.table, request.search.seed
+    trust = _trust.with_word_on_levels(_trust.compare_with_k_means(model, prepared), model)
+    trust = _trust.with_word_on_two_values(trust, model, prepared)
+    if stability:
+        halved = (model, prepared) if fitted.recipe is None else (fitted.recipe, table)
         with working("Clustering halves of the samples"):
-            trust = _trust.with_stability(trust, *halved, request.search.seed, settled)
+            trust = _trust.with_stability(trust, *halved, seed, settled)
     if request.significance:
-        with working("Searching tables without clusters"):
-            trust = _trust.with_significance(trust, model, table, request.search.seed, settled)
-    if request.method == "PSC" and assumed:
-        trust = _trust.with_assumed_dimension(trust, request.n_clusters, table)
+        with working("Clustering random tables"):
+            trust = _trust.with_significance(trust, model, prepared, seed, settled)
+    if request.method == "PSC" and request.assumed:
+        trust = _trust.with_assumed_dimension(trust, request.n_clusters, prepared)
     return trust
+
+
+def _summary(
+    request: Request, table: "Table", source: options.Source, found: Found
+) -> dict[str, Any]:
+    """Return the contents of summary.json."""
+    from subspaces.app.cli import _inputs, _markers, _results
+
+    summary = {
+        "data": str(source.data),
+        "sha256": _inputs.digest_of(source.data),
+        "command": shlex.join(["subspaces", *sys.argv[1:]]),
+        **_results.summary(request, found.model, table, found.said, found.trust, found.markers),
+    }
+    return summary | ({"markers": _markers.summary(found.markers)} if found.markers else {})
+
+
+def _write(
+    stage: Path,
+    table: "Table",
+    source: options.Source,
+    wanted: Output,
+    found: Found,
+    summary: dict[str, Any],
+    metadata: Any,
+) -> None:
+    """Write all files of the results into the folder ``stage``."""
+    from subspaces.app.cli import _fitting, _markers, _results
+
+    fitted, model = found.fitted, found.model
+    if found.markers is not None:
+        _markers.write(stage, found.markers)
+    _results.write(stage, model, table, as_json(summary))
+    if wanted.imputed:
+        filled = _fitting.filled(fitted.model, fitted.table)
+        _results.write_imputed(stage, filled, table, fitted.preparation, source.labels)
+    if wanted.page:
+        with working("Writing report.html"):
+            said = (found.trust, found.markers, found.said)
+            _results.write_page(stage, model, table, summary, *said, metadata)
 
 
 def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) -> None:
@@ -310,38 +256,48 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     """
     from subspaces.app.cli._inputs import what_was_prepared
 
-    known, chosen = "adjusted_rand" in summary, summary["selection"] or {}
-    first = what_was_prepared(summary["taken_for"], summary["preparation"])
-    last = [matched_classes(summary)] if known else []
-    if "outliers" in summary:
-        last.append(_unplaced(summary["outliers"]["samples"]))
-    answer, others = _chosen(chosen, len(summary["clusters"]))
-    last += answer
-    measured = [summary[name] for name in ("stability", "significance") if name in summary]
-    last += [entry["verdict"] for entry in measured if entry["code"] not in UNSAID]
-    doubts = said.shown
-    names = ("means_or_directions", "assumed", "markers")
-    verdicts = [summary[name]["verdict"] for name in names if name in summary]
-    candidates = [*others, *verdicts[:1], *doubts[1:], *verdicts[1:]]
-    gravest = doubts[:1]
-    fitting = fitting_in(candidates, [*gravest, *first, *last, what_was_written(written, out)])
-    fitting += gravest
-    for line in doubts:
-        if line in fitting:
-            warn(line)
-    for line in first:
+    prepared = what_was_prepared(summary["taken_for"], summary["preparation"])
+    answer, minor = _verdicts(summary)
+    doubts = [as_warning(line) for line in said.shown]
+    by_weight = [what_was_written(written, out), *answer[:1], *doubts[:1], *answer[1:], *prepared]
+    by_weight += [*minor[:2], *doubts[1:], *minor[2:]]
+    fitting = fitting_in(by_weight)
+    for line in filter(fitting.count, doubts):
+        note(line)
+    for line in filter(fitting.count, prepared):
         say(line)
+    _show_tables(summary)
+    for line in filter(fitting.count, [*answer, *minor]):
+        say(line)
+    left = len(by_weight) + len(said.lines) - len(doubts) - len(fitting)
+    say(what_was_written(written, out, left))
+
+
+def _show_tables(summary: dict[str, Any]) -> None:
+    """Print the clusters with their sizes and variables, and the stability of other numbers."""
+    clusters, chosen = summary["clusters"], summary["selection"] or {}
+    known = "adjusted_rand" in summary
     say_table(*_sizes(summary, known=known), numbers=range(3), rest="labels.csv")
-    headings, rows = _lists(summary["clusters"])
+    headings, rows = _lists(clusters)
     if headings:
         say()
         say_table(headings, rows, numbers=(0,), rest="variables.csv")
     if "stability" in chosen:
-        say_stability(chosen, len(summary["clusters"]))
-    for line in [*last, *(line for line in [*others, *verdicts] if line in fitting)]:
-        say(line)
-    left = len(said.lines) + len(others) + len(verdicts) - len(fitting)
-    say(what_was_written(written, out, left))
+        say_stability(chosen, len(clusters))
+
+
+def _verdicts(summary: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the verdicts on the clusters, and those that matter less."""
+    answer = [matched_classes(summary)] if "adjusted_rand" in summary else []
+    chosen, others = _chosen(summary["selection"] or {}, len(summary["clusters"]))
+    answer += chosen
+    for name in ("stability", "significance"):
+        if name in summary and summary[name]["code"] not in UNSAID:
+            answer.append(summary[name]["verdict"])
+    if "outliers" in summary:
+        answer.append(_unplaced(summary["outliers"]["samples"]))
+    names = ("means_or_directions", "assumed", "markers")
+    return answer, [*others, *(summary[name]["verdict"] for name in names if name in summary)]
 
 
 def _unplaced(names: list[str]) -> str:
@@ -368,8 +324,8 @@ def _chosen(selection: dict[str, Any], n_clusters: int) -> tuple[list[str], list
     if len(tried) < 2:
         mine = answers.get(n_clusters, {})
         return [f"Chosen: {shape_of(mine)}."] if "affine" in mine else [], []
-    named = ", ".join(f"--clusters {k}{' (this one)' * (k == n_clusters)}" for k in answers)
-    return [selection["fact"]], [f"Worth a look: {named}."]
+    named = " or ".join(f"--clusters {k}" for k in answers if k != n_clusters)
+    return [selection["fact"]], [f"Also try {named}."] if named else []
 
 
 def _sizes(summary: dict[str, Any], *, known: bool) -> tuple[list[str], list[list[str]]]:
@@ -382,7 +338,7 @@ def _sizes(summary: dict[str, Any], *, known: bool) -> tuple[list[str], list[lis
     rows = []
     for cluster in summary["clusters"]:
         counts = [str(cluster[name]) for name in names]
-        counts[2] = "mean profile" if cluster["dims"] == 0 else counts[2]
+        counts[2] = "0 (mean)" if cluster["dims"] == 0 else counts[2]
         rows.append([*counts, _counted(cluster["classes"])] if known else counts)
     return [*names, "known classes"] if known else names, rows
 

@@ -31,9 +31,9 @@ def influence(
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
-    """Find the samples that drive a PCA of a table.
+    """Find the samples that influence a PCA most.
 
-    No clustering: one PCA, and what each sample does to it.
+    It fits one PCA without clusters, and measures the effect of each sample.
 
     \b
       leverage   how much a sample determines the axes, 0 to --dims
@@ -70,7 +70,7 @@ def influence(
         return
     shown = [[_short(value) for value in row.values()] for row in rows[:top]]
     say_table(list(rows[0]), shown, numbers=range(len(rows[0]) - 3, len(rows[0])))
-    say(f"Mean leave-one-out error (PRESS) of {dims} axes: {press:.4g}")
+    say(f"Mean leave-one-out error (PRESS) with {dims} axes: {press:.4g}")
 
 
 def _ranked(table: "Table", found: "PCAInfluence", by: str) -> list[dict[str, Any]]:

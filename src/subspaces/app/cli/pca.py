@@ -56,14 +56,8 @@ def pca(
     ] = 0.05,
     out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("pca"),
     preset: Annotated[
-        str | None,
-        setting(
-            "Use expression for arrays and bulk RNA-seq, and cells for single cells. Both take "
-            "logarithms if needed, centre the samples and keep the 2000 genes that vary most. You "
-            "can still set --kind, --floor, --log, --no-log and --top-variables. "
-            f"See Recipes, {options.DOCUMENTATION}.",
-            "expression|cells",
-        ),
+        options.Preset | None,
+        typer.Option(help=f"{options.PRESET} {options.MORE_ON_PRESETS}", show_default=False),
     ] = None,
     source: options.Source,
     values: options.ValuesOrPreset,
@@ -74,11 +68,13 @@ def pca(
 ) -> None:
     """Find the components of a table, and how far to trust them.
 
-    No clustering: one PCA. How many components there are more than noise, which
-    samples drive them, which do not belong, and what rests on a single sample.
+    It fits one PCA without clusters. It shows how many components are stronger
+    than noise, which samples influence them most, which samples are outliers,
+    and which components depend on one sample.
+
     Writes scores.csv (the samples on the components), loadings.csv (the
     variables), samples.csv (each sample's influence and distances),
-    summary.json and report.html (a page about it all).
+    summary.json and report.html (a page with all results).
 
     \b
     Examples:

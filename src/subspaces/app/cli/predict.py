@@ -19,10 +19,10 @@ def predict(
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
-    """Give new samples to the clusters of a model.
+    """Assign new samples to the clusters of a model.
 
     Columns are matched by name, in any order. Columns that the model does not
-    know are left out. Use --labels for a column of classes. The values are
+    use are ignored. Use --labels for a column of known classes. The values are
     prepared as in the fit (--missing, --log, --scale, ...).
 
     \b
@@ -39,6 +39,8 @@ def predict(
     fitted = _predicting.read_model(model)
     known = _predicting.variable_names(fitted)
     table, doubts = _inputs.read_input(source, known, _predicting.marks(fitted))
+    # The model needs its variables: none can be left out here.
+    doubts = [each for each in doubts if "ignore" not in {one.parameter for one in each.advice}]
     Said(table.notes, doubts).say()
     found = _predicting.predicted_columns(fitted, table)
     agreement = _results.agreement(table, found["cluster"])

@@ -7,7 +7,7 @@ from typing import Annotated
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import setting
-from subspaces.app.cli._say import say, say_json, warn, working
+from subspaces.app.cli._say import say, say_json, working
 
 # Files next to the model that the page uses.
 BESIDE = ("summary.json", "labels.csv", "variables.csv", "markers.csv")
@@ -22,7 +22,15 @@ def report(
         str | None, setting("Title of the page. Default: the name of the table.", "TEXT")
     ] = None,
     *,
-    shown: options.Shown,
+    metadata: options.Metadata = None,
+    cluster_names: Annotated[
+        list[str] | None,
+        setting(
+            "Names for the clusters on the page, in the order of their numbers: B cells,T cells.",
+            "NAMES",
+            panel=options.OUTPUT,
+        ),
+    ] = None,
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
@@ -44,34 +52,36 @@ def report(
       subspaces report result/model.npz --force --cluster-names "B cells,T cells"
     """
     target = path.with_name("report.html") if out is None else out
-    is_table = options.is_table(path)
-    if is_table and (shown.metadata or shown.names):
+    is_table, names = options.is_table(path), options.entries_of(cluster_names)
+    if is_table and (metadata or names):
         raise ValueError(
             "--metadata and --cluster-names only work with a model. Leave out both, or pass "
             "model.npz."
         )
     read = [path, *(path.with_name(name) for name in BESIDE * (not is_table))]
     _outputs.refuse_to_overwrite(target, force=force, read=read)
-    lacking = _of_table(path, target, title) if is_table else _of_model(path, target, title, shown)
-    for message in lacking:
-        warn(message)
+    if is_table:
+        _of_table(path, target, title)
+    else:
+        _of_model(path, target, title, names, metadata)
     if as_document:
         say_json({"table" if is_table else "model": str(path), "out": str(target)})
         return
     say(f"Wrote {target}")
 
 
-def _of_table(path: Path, target: Path, title: str | None) -> Sequence[str]:
-    """Write the page of a table; return what is lacking: nothing."""
+def _of_table(path: Path, target: Path, title: str | None) -> None:
+    """Write the page of a table."""
     from subspaces.app.report import report
 
     with working("Looking at the table"), _outputs.errors_named(target):
         report(path, target, title=title, overwrite=True)
-    return ()
 
 
-def _of_model(model: Path, target: Path, title: str | None, shown: options.Shown) -> Sequence[str]:
-    """Write the page of a model; return sentences on what the page lacks."""
+def _of_model(
+    model: Path, target: Path, title: str | None, names: Sequence[str], more: Path | None
+) -> None:
+    """Write the page of a model; warn of what it lacks. more: the file of metadata."""
     from subspaces.app.cli._inputs import read_metadata
     from subspaces.app.cli._left_by_fit import left_by_fit
     from subspaces.app.cli._predicting import read_model
@@ -79,13 +89,16 @@ def _of_model(model: Path, target: Path, title: str | None, shown: options.Shown
     from subspaces.facts import facts_of
 
     fitted = with_messages_of_options(read_model(model))
-    left = left_by_fit(model, fitted)
-    names = shown.names_of(facts_of(fitted).n_clusters)
+    n_clusters = facts_of(fitted).n_clusters
+    if names and len(names) != n_clusters:
+        raise ValueError(
+            f"--cluster-names has {len(names)} names for {n_clusters} clusters. Give one for each."
+        )
     kept = fitted.record_.sample_names
-    if shown.metadata and kept is None:
+    if more and kept is None:
         raise ValueError(f"{model} does not store sample names. Leave out --metadata.")
-    metadata = read_metadata(shown.metadata, [] if kept is None else list(map(str, kept)))
-    given = options.without_none(title=title, names=names, metadata=metadata)
+    metadata = read_metadata(more, [] if kept is None else list(map(str, kept)))
+    given = options.without_none(title=title, names=names or None, metadata=metadata)
+    given = {**left_by_fit(model, fitted), **given}
     with _outputs.errors_named(target):
-        fitted.report(path=target, **{**left.options, **given})
-    return left.lacking
+        fitted.report(path=target, **given)

@@ -4,6 +4,8 @@ from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._request import Request
@@ -28,30 +30,20 @@ def select(
     dims: Annotated[
         str | None,
         setting(
-            "Dimension of the clusters: a number, or auto. Default: auto, but 1 with "
-            "--variables, --normal-scores or a --criterion.",
+            "Dimension of the clusters: a number, or auto. Default: auto, but 1 with --variables.",
             "N|auto",
         ),
     ] = None,
     variables: Annotated[
-        str | None,
-        setting("Variables per dimension, such as 50. Default: all variables.", "N"),
+        int | None,
+        setting("Variables per dimension, such as 50. Default: all variables.", "N", min=1),
     ] = None,
-    criterion: Annotated[
-        str,
-        setting(
-            "How to score each number of clusters. Auto suits most tables. Others: icl, press, "
-            "likelihood, sod. With --preset: stability.",
-            "NAME",
-            shown=True,
-        ),
-    ] = "auto",
     preset: Annotated[
-        str | None,
-        setting(
-            "Prepare the values as subspaces fit does, and choose the number by how well halves of "
-            "the samples agree.",
-            "expression|cells",
+        options.Preset | None,
+        typer.Option(
+            help="Prepare the values as subspaces fit does, and choose the number by how well "
+            "halves of the samples agree.",
+            show_default=False,
         ),
     ] = None,
     search: options.Search,
@@ -61,9 +53,9 @@ def select(
 ) -> None:
     """Choose the number of clusters.
 
-    Compares the numbers as subspaces fit does, which gives the same answer.
-    One cluster is a possible answer. With --preset halves of the samples are
-    compared instead: which numbers of clusters do both find?
+    It makes the same choice as subspaces fit, and shows how close the other
+    numbers are. The answer can be one cluster. With --preset, it clusters random
+    halves of the samples, and takes the number on which the halves agree best.
 
     \b
     Examples:
@@ -71,41 +63,22 @@ def select(
       subspaces select data.csv --dims 2 --variables 50 --labels type
       subspaces select arrays.gct --preset expression
     """
-    excluded = {
-        "--affine": search.affine is not None,
-        "--normal-scores": search.normal_scores,
-        "--variables": variables is not None,
-        "--criterion": criterion not in ("auto", "stability"),
-    }
+    excluded = {"--affine": search.affine is not None, "--variables": variables is not None}
     values.check(preset, excluded)
-    n_variables = options.one_or_auto(variables, "--variables")
-    if n_variables == "auto":
-        raise ValueError(
-            "--variables auto only works with subspaces fit --clusters auto. Give a number, "
-            "such as 50."
-        )
-    decides_by = options.known_name(criterion, options.SCORES, "--criterion")
-    if criterion == "stability" and not preset:
-        raise ValueError(
-            "--criterion stability only works with --preset expression or cells. Set one of "
-            "them, or another criterion."
-        )
     request = Request(
         n_clusters="auto",
         n_components=options.one_or_auto(dims, "--dims"),
         search=search,
-        n_variables=n_variables,
+        n_variables=variables,
         preset=preset,
-        scaler=values.scaler(preset) if preset else {},
+        scaler=values.scaler(preset),
         max_clusters=max_clusters,
     )
     if preset:
         request.check()
         _select_by_stability(request, source, as_document=as_document)
         return
-    as_a_fit = request.is_automatic and decides_by in ("auto", "icl")
-    if as_a_fit:
-        decides_by = "icl"
+    as_a_fit = request.is_automatic
     if dims is None:
         request = replace(request, n_components="auto" if as_a_fit else 1)
     request.check()
@@ -124,16 +97,16 @@ def select(
     table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
     _inputs.say_preparation(preparation)
     given = {**search.parameters, "affine": request.affine if as_a_fit else bool(search.affine)}
-    model = PSC(n_components=request.n_components, n_variables=n_variables, **given)
+    model = PSC(n_components=request.n_components, n_variables=variables, **given)
     most = min(max_clusters or model.max_clusters, len(table.data))
     numbers = range(1, most + 1)
     with working("Clustering"), collect_warnings() as caught:
         found = select_n_clusters(
-            model, table.frame, numbers, criterion=decides_by, margins=search.margins
+            model, table.frame, numbers, criterion="icl" if as_a_fit else "auto"
         )
     doubts += [*further, *map(message_of, caught)]
-    is_open = dims is None and found.criterion != "icl"
-    assumed = _trust.assumed_dimension(most, table) if is_open else None
+    is_assumed = dims is None and not as_a_fit
+    assumed = _trust.assumed_dimension(most, table) if is_assumed else None
     settled = {"scale"} if values.scale is not None or preparation.taken_for else ()
     messages = Said(table.notes, [*doubts, *([assumed] if assumed else [])], settled).say()
     if as_document:

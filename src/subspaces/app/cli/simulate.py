@@ -37,7 +37,7 @@ def simulate(
 ) -> None:
     """Write a table of simulated clusters.
 
-    100 samples of each cluster. The true clusters are in the last column.
+    Each cluster has 100 samples. The true clusters are in the last column.
 
     \b
     Examples:

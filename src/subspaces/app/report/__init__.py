@@ -58,7 +58,7 @@ PCA_SECTIONS: dict[str, tuple[str, Callable[[PCADraft], str | None]]] = {
     "scores": ("The samples on the components", pca_samples.scores),
     "variables": ("Which variables make them", pca_components.variables),
     "drivers": ("Which samples matter most", pca_samples.drivers),
-    "outliers": ("Which samples do not belong", pca_samples.outliers),
+    "outliers": ("Which samples are outliers", pca_samples.outliers),
 }
 
 # Sections that are closed until somebody opens them.

@@ -28,12 +28,12 @@ def clusters(draft: Draft) -> str:
         )
     if found.points:
         words = (
-            "Each cluster is a mean profile. The list shows what sets it apart from the other "
-            "samples. Bars to the right are higher in the cluster."
+            "Each cluster is described by its mean. The list shows what sets it apart from the "
+            "other samples. Bars to the right are higher in the cluster."
         )
     else:
         several = any((cluster.dimension or 0) > 1 for cluster in found.clusters)
-        shares = " (in brackets: the share of each axis in the subspace)" * several
+        shares = " (in brackets: the share of the variance of each axis)" * several
         words = (
             "The two lists of a cluster show what sets it apart from the other samples (bars to "
             "the right are higher in the cluster), and what varies along its own axes. The plot "
@@ -67,13 +67,13 @@ def _body(draft: Draft, cluster: Cluster) -> str:
         return "<p>This cluster is empty.</p>"
     if draft.found.alone(cluster):
         return (
-            f"<p>The only sample is {named(draft.found.sample_names, cluster.members)}. You cannot "
-            "describe a group by one sample, so there is nothing to show.</p>"
+            f"<p>The only sample is {named(draft.found.sample_names, cluster.members)}. One "
+            "sample does not describe a group, so there is nothing to show.</p>"
         )
     if not cluster.dimension:
         alone = draft.found.points or cluster.dimension is None
         words = (
-            "" if alone else ("<p>This cluster is a mean profile, so there is no axis to draw.</p>")
+            "" if alone else ("<p>This cluster has only a mean, so there is no axis to draw.</p>")
         )
         return f"{_sets_apart(draft, cluster)}{words}"
     drawn = f"<div><h4>Its samples on its axes</h4>{_own_subspace(draft, cluster)}</div>"
@@ -177,7 +177,7 @@ def variables(draft: Draft) -> str | None:
         heading = "What all clusters share" if shared else "What varies within each cluster"
         within = f'<div id="within"><h3>{heading}</h3>{within}</div>'
     if not (apart or within) and any(map(found.alone, found.clusters)):
-        return "<p>You cannot describe a group by one sample, so there is no list.</p>"
+        return "<p>One sample does not describe a group, so there is no list.</p>"
     if draft.markers is not None and not within:
         return None
     return apart + within or "<p>No variable has a loading.</p>"

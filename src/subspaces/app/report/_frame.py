@@ -234,12 +234,12 @@ def _done(draft: FrameDraft) -> list[str]:
     """Return sentences on how the columns were made numbers, and what was left out."""
     said = []
     if draft.of(Kind.NUMBER):
-        said.append("Each number was scaled to standard deviation 1.")
+        said.append("Each column of numbers was scaled to standard deviation 1.")
     categories = draft.of(Kind.CATEGORY)
     if categories:
         said.append(
-            f"Categories ({listed(categories, NAMED)}) became columns of yes and no, scaled by "
-            "how frequent each level is. Only the numbers were used to find clusters."
+            f"Each category ({listed(categories, NAMED)}) was turned into columns of 0 and 1, "
+            "scaled by how common each level is. Only the numbers were used to find clusters."
         )
     for kind, what in UNUSED.items():
         names = draft.of(kind)
@@ -324,7 +324,7 @@ def clusters(draft: FrameDraft) -> str | None:
             )
     told.sort(key=lambda each: -each[0])
     rows = [[_name(c), *map(number, means)] for _, c, means in told[:TELLING]]
-    caption = "Mean of each cluster for the numbers that differ most between clusters."
+    caption = "Mean of each cluster, for the variables that differ most between clusters."
     tables = simple(caption, heads, rows)
     shared = [
         [_name(c), *(_most(c, draft.used, m) for m in members.values())]
@@ -332,7 +332,7 @@ def clusters(draft: FrameDraft) -> str | None:
         if c.kind is Kind.CATEGORY
     ]
     if shared:
-        tables += simple("Most frequent level in each cluster.", heads, shared, kind="words")
+        tables += simple("Most common level in each cluster.", heads, shared, kind="words")
     return f"{verdict}{tables}"
 
 
@@ -368,5 +368,5 @@ SECTIONS: dict[str, tuple[str, Callable[[FrameDraft], str | None]]] = {
     "clusters": ("Clusters", clusters),
     "components": ("How many components", _of_pca(pca_components.components)),
     "variables": ("Which variables make them", _of_pca(pca_components.variables)),
-    "outliers": ("Which samples do not belong", _of_pca(pca_samples.outliers)),
+    "outliers": ("Which samples are outliers", _of_pca(pca_samples.outliers)),
 }

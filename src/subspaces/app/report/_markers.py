@@ -52,7 +52,7 @@ def _overview(model: Findings, found: Markers) -> str:
     split = "fdr_split" in found.columns
     caption = (
         f"Markers of the {'split-half' if split else 'Mann-Whitney'} test, the largest effects "
-        f"first. The false discovery rate is at most {LEVEL:g}, even for small effects."
+        f"first. The false discovery rate is at most {LEVEL:g}."
     )
     heads = ["Cluster", "Higher than elsewhere", "Lower than elsewhere"]
     return simple(caption, heads, rows, kind="whole words")
@@ -105,8 +105,8 @@ def _columns(found: Markers) -> str:
         )
     if _is_known(found, "fdr_split"):
         words += (
-            " Split FDR is the false discovery rate of the split-half test, which finds the "
-            "clusters without the half of the variables that it tests. It is never below "
+            " Split FDR is the false discovery rate of the split-half test, which clusters the "
+            "samples by one half of the variables and tests the other half. It is never below "
             f"{found.one_group:.2g}, the p-value of the test for a single group."
         )
     return words

@@ -65,7 +65,7 @@ def number(value: float) -> str:
 
 def dimension(value: int) -> str:
     """Return ``2 dimensions``, say, as text; ``mean profile`` for 0."""
-    return count(value, "dimension") if value else "mean profile"
+    return count(value, "dimension") if value else "only a mean"
 
 
 def shape_of(answer: Mapping[str, Any]) -> str:

@@ -166,7 +166,7 @@ def heat_map(draft: Draft) -> str | None:
     caption = (
         "Each column is a sample, each row a variable that sets a cluster apart, or that varies "
         "along its axes. Colours are z-scores (standard deviations from the mean of all samples): "
-        f"blue is high, orange low. The bars on top show the clusters and what else is known.{part}"
+        f"blue is high, orange low. The bars on top show the clusters, classes and metadata.{part}"
     )
     label = "Heat map of the variables that set clusters apart, by samples, ordered by cluster"
     return draft.figure("heat-map", drawing, label, caption) + _legend(found)

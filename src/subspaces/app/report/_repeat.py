@@ -37,7 +37,9 @@ def repeat(draft: Draft) -> str:
     code = "\n".join(map(escape, lines))
     rows.append(["Python", f"<pre><code>{code}</code></pre>"])
     seed = getattr(model, "random_state", None)
-    rows.append(["Seed", "none, so another fit may differ" if seed is None else _code(str(seed))])
+    rows.append(
+        ["Seed", "not set, so another fit may differ" if seed is None else _code(str(seed))]
+    )
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     rows.append(["Versions", f"Python {platform.python_version()}, {versions}"])
     return simple("How these clusters were made.", [], rows, kind="whole words facts")

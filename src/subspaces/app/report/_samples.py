@@ -47,6 +47,6 @@ def agreement(draft: Draft) -> str | None:
     index, right = adjusted_rand_score(own, labels), matched_accuracy(own, labels)
     return (
         f"<p>The adjusted Rand index is {index:.2f} (1 is perfect, 0 is chance). {100 * right:.0f} "
-        "% of the samples are in the right cluster, if each class gets the cluster that matches it "
-        f"best.</p>{_tables.contingency(found)}"
+        "% of the samples are in the right cluster, if each class is paired with one cluster."
+        f"</p>{_tables.contingency(found)}"
     )

@@ -20,8 +20,8 @@ from subspaces.selection import Selection
 # What each stop reason means.
 STOPS = {
     "converged": "The best start converged: no label changed any more.",
-    "cycle": "The labels of the best start went back and forth, so we kept the best ones.",
-    "restless": "The best start ended with at most 1 % of the labels still changing.",
+    "cycle": "The labels of the best start alternated, so we kept the best ones.",
+    "restless": "The best start was stopped when at most 1 % of the labels still changed.",
     "overshot": "The last iteration of the best start was no better, so we kept the one before.",
     "refined": "A mixture model refined the labels of the best start.",
     "max_iter": "The best start was stopped before it converged.",
@@ -71,10 +71,9 @@ def _stability_of_numbers(table: dict[str, Any]) -> str:
     headings, rows = stability_table(table)
     caption = (
         "We split the samples in half, and chose genes, axes and clusters separately in each half. "
-        "The agreement is "
-        "the adjusted Rand index of their labels for all samples (1 is perfect, 0 is chance). "
-        "The column Weakest cluster is the share of sample pairs that stay together in the least "
-        "stable cluster. It should be 0.8 or more."
+        "The agreement is the adjusted Rand index of their labels for all samples (1 is perfect, "
+        "0 is chance). The column Weakest cluster is the share of sample pairs that stay together "
+        "in the least stable cluster. It should be 0.8 or more."
     )
     return _tables.simple(caption, [name.capitalize() for name in headings], rows)
 
@@ -90,7 +89,7 @@ def _chosen_in_words(found: Findings) -> str:
     words = in_a_row([names[name] for name in left_open])
     sizes = [c.dimension or 0 for c in found.clusters]
     if not any(sizes):
-        shape = "each of them a mean profile"
+        shape = "each described by its mean"
     elif "affine" in left_open:
         shape = shape_of({"n_components": sizes, "affine": found.model.affine_})
     else:
@@ -159,8 +158,8 @@ def _selection(draft: Draft, chosen: Selection) -> str:
         margin = f" {escape(verdict)}"
     elif np.isfinite(chosen.margin_):
         margin = (
-            f" The second best candidate is behind by {100 * chosen.margin_:.0f} % of the range of "
-            "all candidates."
+            f" The gap to the second best candidate is {100 * chosen.margin_:.0f} % of the range "
+            "of all candidates."
         )
     words = f"<p>Chosen by {escape(chosen.criterion)}: {escape(chosen.best_)}.{margin}</p>"
     if "cluster" in columns:

@@ -125,7 +125,7 @@ def _points(draft: Draft) -> Iterator[Point]:
         order = unsure[np.argsort(-found.doubt[unsure], kind="stable")]
         yield Point("Uncertain samples", _uncertain(found, order), "samples")
     if len(found.outliers):
-        words = f"In no cluster: {named(found.sample_names, found.outliers)}."
+        words = f"These samples are in no cluster: {named(found.sample_names, found.outliers)}."
         yield Point("Outliers", words, "samples")
     chosen = getattr(model, "selection_", None) or {}
     fact = chosen.get("fact", chosen.get("verdict"))
@@ -251,17 +251,14 @@ def _ways(draft: Draft, cluster: Cluster) -> list[str]:
     if not ways and cluster.dimension and cluster.loadings is not None:
         names = [found.variable_names[j] for j in cluster.loadings.places[:VARIABLES]]
         shown = ", ".join(f'<bdi class="name">{escape(each)}</bdi>' for each in names)
-        return [f"No mean differs beyond chance. The samples vary most in {shown}"]
-    return ways or ["No mean differs beyond chance"]
+        return [f"No clear difference from the other samples. The samples vary most in {shown}"]
+    return ways or ["No clear difference from the other samples"]
 
 
 def missing(draft: Draft) -> str | None:
     """Return the HTML of "What is missing"; None if nothing is, or X was not given."""
     found = draft.found
-    done = (
-        "Missing values were skipped, not filled in. Leave-one-out errors are therefore "
-        "approximate."
-    )
+    done = "Missing values were skipped, not filled in, so leave-one-out errors are approximate."
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
 
 

@@ -24,10 +24,10 @@ INTERNAL = {"promise", "objective"}
 ENDED = {
     "brief": "tried briefly",
     "not swept": "not searched",
-    "overshot": "back to its best iteration",
+    "overshot": "kept its best iteration",
     "max_iter": "iteration limit",
     "infeasible": "lost a cluster",
-    "cycle": "went in a circle",
+    "cycle": "labels alternated",
     "restless": "nearly converged",
 }
 

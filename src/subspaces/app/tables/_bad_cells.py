@@ -97,8 +97,10 @@ def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
     ]
     if not several or wanted.labels is not None:
         return remedy
-    which, name = "it" if len(names) == 1 else "that one", literal(repr(min(several)[-1]))
-    return f"{remedy}, or <labels={name}> if {which} has the known classes"
+    name = literal(repr(min(several)[-1]))
+    if len(names) > 1:
+        return f"{remedy}, and <labels={name}> if that column has the known classes"
+    return f"{remedy}, or <labels={name}> if it has the known classes"
 
 
 def _row_remedy(rows: Sequence[str], wanted: Wanted) -> str:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from subspaces._types import Array
 from subspaces.app.tables._content import check_room, content_of, expecting, zip_content
 from subspaces.app.tables._sheet import (
-    CLASSES,
     Sheet,
     Texts,
     Wanted,
@@ -25,7 +24,7 @@ from subspaces.app.tables._sheet import (
 from subspaces.app.tables._table import to_table
 from subspaces.app.tables._text import Grid, from_grid, tidied
 from subspaces.app.tables._units import as_numbers
-from subspaces.messages import Advice, Message, noted, refused
+from subspaces.messages import Message, noted, refused
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
 
@@ -64,7 +63,7 @@ def from_arrays(
         raise refused(
             "path",
             f"{path}: 'X' is of type {X.dtype} and shape {X.shape}. Save a table of numbers "
-            "(samples x variables).",
+            f"(samples x variables){', such as X.reshape(len(X), -1)' * (X.ndim > 2)}.",
         )
     for name in (wanted.labels, wanted.sample_names):
         if name is not None and name not in arrays:
@@ -91,17 +90,7 @@ def from_arrays(
     chosen = SAMPLES if wanted.sample_names is None else (wanted.sample_names,)
     rows = named("row", vector(chosen, n), n, "sample")
     columns = named("column", vector(VARIABLES, p), p, "v")
-    known = [name for name in arrays if name.lower() in CLASSES] if classes is None else []
-    notes = [
-        noted(
-            "array_of_classes",
-            "Array {name!r} looks like known classes.",
-            Advice("set <labels={name!r}> to use them", "labels", name),
-            name=name,
-        )
-        for name in known[:1]
-    ]
-    return to_table(path, Sheet(data, rows, columns, classes), wanted, notes)
+    return to_table(path, Sheet(data, rows, columns, classes), wanted)
 
 
 def read_xlsx(path: Path, wanted: Wanted) -> Table:

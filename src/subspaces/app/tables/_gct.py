@@ -88,8 +88,8 @@ def read_cls(path: Path) -> tuple[str, ...]:
     if n_samples is None or n_classes is None:
         raise refused(
             "path",
-            f"{path}, line 1: {' '.join(sizes)!r} does not give the numbers of samples and "
-            "classes. For 38 samples in 3 classes, write 38 3 1.",
+            f"{path}, line 1: {' '.join(sizes)!r} should be the numbers of samples and classes. "
+            "For 38 samples in 3 classes, write 38 3 1.",
         )
     used = list(dict.fromkeys(marks))
     if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:

@@ -18,7 +18,7 @@ import numpy as np
 
 from subspaces.app.tables._binary import from_arrays
 from subspaces.app.tables._content import check_room
-from subspaces.app.tables._sheet import CLASSES, Wanted, as_texts, offered
+from subspaces.app.tables._sheet import Wanted, as_texts, offered
 from subspaces.messages import refused
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
@@ -93,8 +93,7 @@ def _arrays(path: Path, columns: Sequence[str]) -> dict[str, Any]:
     for name in columns:
         if name not in read.obs:
             raise refused("path", f"{path} has no obs column {name!r}{offered(name, read.obs)}")
-    known = [name for name in read.obs if str(name).lower() in CLASSES]
-    texts = {str(name): read.obs[name] for name in (*known, *columns)}
+    texts = {str(name): read.obs[name] for name in columns}
     texts |= {"sample_names": read.obs_names, "variable_names": read.var_names}
     arrays = {name: as_texts(values).astype(str) for name, values in texts.items()}
     return {**arrays, "X": read.X if isinstance(read.X, np.ndarray) else read.X.toarray()}

@@ -62,8 +62,8 @@ def hold_counts(table: Table) -> bool:
 def doubts(table: Table, samples: str) -> list[DataWarning]:
     """Return warnings: swapped sides, annotation, totals, classes.
 
-    Also of variables that number the samples, of numbers such as -999, and of classes: numbers that
-    may be such, samples without one, names that differ in capitals.
+    Also of variables that number the samples, of numbers such as -999, of numbers that may be
+    classes, and of samples without one.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def doubts(table: Table, samples: str) -> list[DataWarning]:
         advice = Advice("set <samples={other!r}> if they are", "samples")
         facts = {"n": len(table.data), "other": "rows" if samples == "columns" else "columns"}
         found.append(DataWarning("swapped", fact, advice, **facts, names=table.sample_names[:3]))
-    parts = (_intruders, _identifiers, _times, _marks, _columns_of_classes, _without_class, _alike)
+    parts = (_intruders, _identifiers, _times, _marks, _columns_of_classes, _without_class)
     return [*found, *chain.from_iterable(part(table) for part in parts)]
 
 
@@ -90,19 +90,8 @@ def _without_class(table: Table) -> Iterator[DataWarning]:
     classes = table.classes or ()
     names = [name for name, own in zip(table.sample_names, classes, strict=False) if not own]
     if names:
-        fact = "{n:#sample has|samples have} no class: {names:'}. Comparisons leave them out."
+        fact = "{n:#sample has|samples have} no class and do not count in comparisons: {names:'}."
         yield DataWarning("no_class", fact, n=len(names), names=names)
-
-
-def _alike(table: Table) -> Iterator[DataWarning]:
-    """Yield a warning on each pair of classes that may be one, such as "case" and "Case"."""
-    first: dict[str, str] = {}
-    for name in dict.fromkeys(filter(None, table.classes or ())):
-        other = first.setdefault("".join(name.lower().split()), name)
-        if other != name:
-            fact = "The classes {one!r} and {other!r} differ only in capitals or spaces."
-            merge = Advice("correct the spelling in the file if they are the same")
-            yield DataWarning("like_classes", fact, merge, one=other, other=name)
 
 
 def _columns_of_classes(table: Table) -> Iterator[DataWarning]:
@@ -180,7 +169,7 @@ def _identifiers(table: Table) -> Iterator[DataWarning]:
     if names and p > 1:
         yield DataWarning(
             "identifiers",
-            "{n:#variable looks|variables look} like sample numbers: {names}.",
+            "{n:#variable looks|variables look} like row numbers or IDs: {names}.",
             Advice(f"add <ignore={{names!r}}> to leave {them} out", "ignore"),
             Advice("set <sample_names={names[0]!r}> to use it as names", "sample_names"),
             n=len(names),

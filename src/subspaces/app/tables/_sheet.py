@@ -146,7 +146,10 @@ def _taken(path: Path, sheet: Sheet, name: str) -> tuple[Sheet, Texts]:
     if name not in names:
         side, other = ("column", "row") if sheet.variables.kind == "column" else ("row", "column")
         if name in sheet.samples.names:
-            fact = "{path}: {name!r} is a {other}, so the samples seem to be in the {side}s."
+            fact = (
+                "{path}: {name!r} is a {other}, not a {side}, so the samples seem to be in the "
+                "{side}s."
+            )
             facts = {"path": path, "name": name, "side": side, "other": other}
             raise ParameterError("samples", fact, use("samples", f"{side}s"), **facts)
         raise refused("path", f"{path} has no {side} {name!r}{offered(name, names)}")

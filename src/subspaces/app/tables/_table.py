@@ -208,7 +208,9 @@ def _without_units(cells: Texts, values: Array, names: Texts) -> tuple[Texts, li
             marks.append(f"{names[j]} ({read[0]})")
             cells[:, j] = read[1]
             values.reshape(n, p)[:, j] = _floats(read[1])
-    note = noted("text_as_numbers", "Text was read as numbers: {columns}.", columns=marks)
+    note = noted(
+        "text_as_numbers", "Some columns of text were read as numbers: {columns}.", columns=marks
+    )
     return cells, [note] if marks else []
 
 

@@ -167,8 +167,6 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[Message, ...]
     top = None if header is None else header[start]
     has_names = starts_with_names(top, cells[:, start:], wanted)
     if top == "" and wanted.sample_names is not None and not has_names:
-        column, fact = grid.first_column + start, "Skipped column {column}, which has no name."
-        notes = (*notes, noted("nameless_column", fact, column=column))
         start += 1
     first = start + has_names
     prefixes = ("v", "sample") if wanted.samples_in_columns else ("sample", "v")

@@ -16,17 +16,14 @@ NAMED_VARIABLES = 4
 # Variables whose loading is below this share of the strongest say little about a component.
 FAINT = 0.25
 
-INTERVALS = (
-    "Each line is an interval that holds the true loading in 95 of 100 tables. If a bar is pale, "
-    "the true loading may be 0."
-)
+INTERVALS = "Each line is a 95 % confidence interval. If a bar is pale, the true loading may be 0."
 BARS = "Each bar shows how strong a direction is. Noise alone stays below the dotted line. "
 # What the bars mean, by the kind of the noise.
 HOW = {
     "equal": f"{BARS}Bars above the line are components.",
     "unequal": (
-        f"{BARS}Bars above the line are components. The line allows for some variables being "
-        "noisier than others."
+        f"{BARS}Bars above the line are components. The line takes into account that some "
+        "variables are noisier than others."
     ),
     "unequal_samples": (
         f"{BARS}Bars above the line are components. Some samples are noisier than others, so we "
@@ -36,7 +33,7 @@ HOW = {
         f"{BARS}A few values are extreme, and one sample can lift a bar by itself. So we only "
         "count components that stay above the line without the sample they depend on most."
     ),
-    "correlated": "The variables are correlated, so bars above the dotted line can also be noise.",
+    "correlated": "The variables are correlated, so noise can also reach above the dotted line.",
     "none": "The table has no noise: a few components describe every sample exactly.",
     "unknown": "The table is too small to compare a component with noise.",
 }
@@ -54,7 +51,7 @@ def components(draft: PCADraft) -> str:
     right = draft.figure(
         "cells",
         figures.left_out_cells(found),
-        "Error of a left-out value by the number of components",
+        "Error of predicting a left-out value, by the number of components",
     )
     caption = (
         "We leave out each value and predict it from the rest. The ring marks the best number of "
@@ -104,9 +101,9 @@ def _table_of_axes(found: PCAFindings) -> str:
     ]
     heads = heads if held else [head for head in heads if head != "Together"]
     caption = (
-        "All directions that we compared with noise. Noise alone reaches a strength of 1. The last "
-        "columns show which sample a direction depends on most, and its strength without that "
-        "sample."
+        "The table shows all directions that we compared with noise. Noise alone has a strength of "
+        "up to 1. The last columns show which sample a direction depends on most, and its strength "
+        "without that sample."
     )
     return _tables.simple(caption, heads, rows)
 

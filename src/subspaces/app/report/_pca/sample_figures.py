@@ -77,8 +77,8 @@ def belonging(found: PCAFindings) -> Any:
     out = known.is_outlier
     traces = []
     for name, k, part in (
-        ("belongs", 0, rows[~out[rows]]),
-        ("does not belong", 4, rows[out[rows]]),
+        ("fits the PCA", 0, rows[~out[rows]]),
+        ("outlier", 4, rows[out[rows]]),
     ):
         text = [told_of(found, int(i)) for i in part]
         traces.append(dots(k, text, x=across[part], y=upright[part], name=name))
@@ -98,8 +98,8 @@ def belonging(found: PCAFindings) -> Any:
         [trace for trace in traces if len(trace["x"])],
         height=460,
         legend=True,
-        xtitle="place in the table" if flat else "how far out within the components",
-        ytitle="distance from the mean" if flat else "how far off the components",
+        xtitle="place in the table" if flat else "distance along the components (T2)",
+        ytitle="distance from the mean" if flat else "distance from the components (Q)",
         xaxis=scales[0],
         yaxis=scales[1],
         shapes=shapes,
@@ -119,8 +119,8 @@ def told_of(found: PCAFindings, i: int) -> str:
     if found.classes is not None:
         lines.append(f"{found.class_word} {plotly_text(found.classes[i])}".strip())
     if found.outliers.is_outlier[i]:
-        where = "off the components" if found.is_off(i) else "far out within the components"
-        lines.append(f"does not belong: {where}")
+        where = "far from the components" if found.is_off(i) else "far out along them"
+        lines.append(f"outlier: {where}")
     lines.append(f"influence {number(found.influence[i])}")
     return "<br>".join(lines)
 
@@ -136,7 +136,7 @@ def _of_samples(found: PCAFindings, across: Array, upright: Array, **layout: Any
     out = np.intersect1d(drawn(found), found.outliers.outliers)
     rings = {"type": "scatter", "mode": "markers", "marker": RING, "hoverinfo": "skip"}
     if len(out):
-        traces.append({**rings, "x": across[out], "y": upright[out], "name": "does not belong"})
+        traces.append({**rings, "x": across[out], "y": upright[out], "name": "outlier"})
     return figure(traces, height=460, legend=len(traces) > 1, **layout)
 
 

@@ -94,20 +94,19 @@ def outliers(draft: PCADraft) -> str:
     found, known = draft.found, draft.found.outliers
     share = f"{100 * known.level:.3g} %"
     caption = (
-        "Each sample is compared with the PCA of all other samples. The plot shows distances, "
-        f"the square roots of those in the table. In {share} of tables without outliers some "
-        f"sample lies beyond a dotted line.{note_on_thinning(found)}"
+        "We compared each sample with the PCA of all other samples. The plot shows distances, and "
+        f"the table their squares. In a table without outliers, a sample is beyond a dotted line "
+        f"with a chance of {share}.{note_on_thinning(found)}"
     )
     if found.n_shown:
         words = (
             "Samples on the right are extreme but still follow the components. Samples at the top "
             "do not follow them, and may be another kind of sample or a mistake."
         )
-        groups = " If the samples form groups, being far out means little."
-        words += groups
+        words += " If the samples form groups, normal samples can be on the right, too."
     else:
         words = "Samples at the top are farther from the mean."
-    label = "Distance of each sample within the components and from them, with limits"
+    label = "Distance of each sample along the components and from them, with limits"
     figure = draft.figure("limits", sample_figures.belonging(found), label, caption)
     return (
         f"<p>{escape(known.verdict)}</p><p>{words}</p>{figure}"
@@ -129,7 +128,9 @@ def _table_of_samples(found: PCAFindings) -> str:
             "influential."
         )
     caption += (
-        " The column Far out is the distance within the components (T2)." if found.n_shown else ""
+        " The column Far out is the squared distance along the components (T2)."
+        if found.n_shown
+        else ""
     )
     caption += (
         " The column Off is the squared distance from "

@@ -68,7 +68,7 @@ def _tiles(found: PCAFindings) -> list[tuple[str, str]]:
     tiles = [
         ("Components", number),
         *[("Variance they explain", f"{share:.1f} %")] * (known.n_components > 0),
-        ("Samples that do not belong", f"{out:,} of {n:,}"),
+        ("Outliers", f"{out:,} of {n:,}"),
         ("Variables", f"{len(found.variable_names):,}"),
     ]
     if found.missing is not None:
