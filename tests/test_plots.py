@@ -92,7 +92,7 @@ def test_the_limits_of_outliers_are_told():
     found = pca_outliers(X, 2)
     ax = plots.outliers(found)
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["does not belong", "limit (level 5 %)"]
+    assert legend == ["outlier", "limit (level 5 %)"]
     ax.figure.draw_without_rendering()
     ticks = [label.get_text() for axis in (ax.xaxis, ax.yaxis) for label in axis.get_ticklabels()]
     assert len(ticks) >= 4

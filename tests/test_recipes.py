@@ -168,9 +168,9 @@ def test_samples_and_genes_have_their_names_in_errors():
             fails(empty)
     counts.iloc[3, 14] = np.nan
     for fails in (scaler.transform, ExpressionScaler().fit, recipes.expression(2).fit):
-        with refuses("X", gap="Sample 's3' has no value for 'gene14'"):
+        with refuses("X", gap="sample 's3' has no value for 'gene14'"):
             fails(counts)
-    with refuses("X", gap="Sample 3 has no value for 'x14'"):
+    with refuses("X", gap="sample 3 has no value for 'x14'"):
         ExpressionScaler().fit(counts.to_numpy())
     counts.iloc[3, 14] = -1.0
     with refuses("log", -5.71875) as raised:

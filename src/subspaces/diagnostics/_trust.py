@@ -377,7 +377,6 @@ def verdict_on_stability(
     elif instead:
         advice = LOOK_AT_SAMPLES if instead == "one_cloud" else _ways_to_see_one(matrix)
         stable = "stable" if code == "solid" else "partly stable"
-        numbers = "mean agreement of random halves {agreement:.2f}, 1 is perfect"
         code, fact = instead, f"The clusters are {stable} ({numbers}), but {INSTEAD[instead]}."
     return Verdict(code, fact, measured, advice, grade=grade)
 
