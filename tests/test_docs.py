@@ -56,7 +56,10 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path, monkeypatch, ca
     assert [line.split()[0] for line in lines] == ["simulate", "fit", "predict", "pca"]
     for line in lines:
         assert main(shlex.split(line, comments=True)) == 0, capsys.readouterr().err
-    assert "98 % of the samples are in the right cluster (adjusted Rand index 0.95" in capsys.readouterr().out
+    assert (
+        "98 % of the samples are in the right cluster (adjusted Rand index 0.95"
+        in capsys.readouterr().out
+    )
     assert len(Path("placed.csv").read_text().splitlines()) == 401
     inline = re.findall(r"`subspaces ([^`]*)`", text)  # a word on a command names no file
     assert not any(re.search(r"\w\.(csv|tsv|gct|npz|h5ad)", command) for command in inline)

@@ -313,15 +313,6 @@ def expression(
     >>> sorted(found.tolist()) == [f"x{j}" for j in range(100, 110)]
     True
     """
-    if as_flag(consensus, "consensus"):
-        if n_components is not None or n_variables is not None:
-            raise ParameterError(
-                "consensus",
-                "<consensus=True> does not work with <n_components> or <n_variables>. Leave them "
-                "out.",
-            )
-        cluster = ConsensusProfiles(n_clusters, random_state=random_state)
-        return Recipe([("prepare", ExpressionScaler(n_genes=MOST_GENES)), ("cluster", cluster)])
     return _recipe(ExpressionScaler(), n_clusters, n_components, n_variables, random_state)
 
 
