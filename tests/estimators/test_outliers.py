@@ -136,7 +136,7 @@ def test_of_rounds_that_follow_each_other_the_one_with_fewest_outliers_is_taken(
     def after(kept, p_values, threshold):
         kept = np.array(kept, dtype=bool)
         bulk = Bulk(np.ones(1), 0.0, 1.0, 1.0, 3.0, threshold)
-        return outliers.Found(kept, MODEL.fit_, [], bulk, np.array(p_values))
+        return outliers.Found(kept, MODEL.fit_, [], kept - 1, kept, bulk, np.array(p_values))
 
     first = after([0, 0, 1, 1, 1], [0.01, 0.02, 0.4, 0.5, 0.6], 0.02)
     more = after([0, 0, 0, 1, 1], [0.01, 0.02, 0.06, 0.5, 0.6], 0.06)

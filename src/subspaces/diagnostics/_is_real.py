@@ -230,7 +230,9 @@ def is_real(
     (0.05, <Grade.SURE: 'sure'>)
     """
     fitted, X = _last_step(model, X)
-    n_nulls = _as_nulls(n_nulls)
+    least = 1.0 / (n_nulls + 1) if n_nulls in range(FEWEST_NULLS) else 1.0
+    why = ", because p would be {least:.2g} or more"
+    n_nulls = as_count(n_nulls, "n_nulls", low=FEWEST_NULLS, why=why, least=least)
     null = as_choice(null, "null", get_args(NullKind))
     stop = n_nulls if early_stop is None else as_count(early_stop, "early_stop", low=1)
     n_clusters = len(fitted.n_components_)
@@ -277,18 +279,6 @@ def _last_step(model: Any, X: Data) -> tuple[Any, Data]:
         raise ParameterTypeError("model", fact, name=type(model).__name__)
     check_is_fitted(model)
     return model, X
-
-
-def _as_nulls(value: int) -> int:
-    n_nulls = as_count(value, "n_nulls", low=1)
-    if n_nulls < FEWEST_NULLS:
-        fact = (
-            "<n_nulls={value}> cannot give a p-value below {least:.2g}, so nothing could be "
-            "significant."
-        )
-        instead = Advice(f"use {FEWEST_NULLS} or more (p = 0.05), or 99 (p = 0.01)", "n_nulls", 99)
-        raise ParameterError("n_nulls", fact, instead, value=n_nulls, least=1 / (n_nulls + 1))
-    return n_nulls
 
 
 def _samples(model: Any, X: Data) -> tuple[Array, Array]:

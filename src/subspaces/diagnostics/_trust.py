@@ -330,11 +330,6 @@ def _doubt_about(parts: Sequence[tuple[Clusters, Array]]) -> str:
     return "one_subspace" if has_axes else "one_cloud"
 
 
-def is_mostly_whole(matrix: Array) -> bool:
-    """Whether enough variables are complete for a choice by those alone."""
-    return float(np.mean(~np.isnan(matrix).any(axis=0))) >= MOSTLY_WHOLE
-
-
 def _k_means_of_halves(
     seen: Sequence[Array], halves: Sequence[Indices], n_clusters: int, weights: Array | None
 ) -> list[Any]:
@@ -396,10 +391,10 @@ def _verdict_on_copies(distinct: int, n_clusters: int) -> Verdict:
 def _ways_to_see_one(matrix: Array) -> tuple[Advice, ...]:
     """Return how to see whether samples are one cluster, by a way that missing values allow."""
     scale = (SCALE,) if differ_in_units(matrix) else ()
-    auto = "try <n_clusters='auto'>"
-    if not is_mostly_whole(matrix):
+    auto, whole = "try <n_clusters='auto'>", ~np.isnan(matrix).any(axis=0)
+    if np.mean(whole) < MOSTLY_WHOLE:
         return *scale, Advice("compare other numbers of clusters")
-    if np.isnan(matrix).any():
+    if not whole.all():
         auto += " on variables without missing values"
     return *scale, Advice(auto, "n_clusters", "auto")
 

@@ -72,15 +72,9 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Found:
-    """Who is in a cluster (n,), the fit of those, and the p-values (n,) of all.
+class Found(Fitted):
+    """A fit of the samples in clusters, and the p-values (n,) of all."""
 
-    raised: the warnings of the fit.
-    """
-
-    kept: Mask
-    fit: Fit
-    raised: list[Warning]
     bulk: Bulk
     p_values: Array
 
@@ -119,7 +113,7 @@ def find_outliers(X: Array, settings: Settings, fit: Refit) -> Found:
         bulk, p = bulk_of(last.squares, last.labels, level, scale)
         if not kept.all():
             bulk = replace(bulk, threshold=float(p[~kept].max()))
-        rounds.append(Found(kept, last.fit, last.raised, bulk, p))
+        rounds.append(Found(**vars(last), bulk=bulk, p_values=p))
     return _last(rounds, kept)
 
 
