@@ -47,11 +47,12 @@ def test_two_sparse_planes_are_found(criterion):
         assert np.isnan(found.columns["sod"][[0, -1]]).all()
 
 
+@pytest.mark.parametrize("criterion", ["auto", "bic"])
 @pytest.mark.parametrize("cls", [PSC, KSubspaces])
-def test_dense_unions(cls):
+def test_dense_unions(cls, criterion):
     union = make_subspaces([60, 60], 20, [2, 2], noise=0.1, random_state=1)
     estimator = cls(n_components=2, n_init=3, random_state=0)
-    found = select_n_clusters(estimator, union.data, range(1, 5))
+    found = select_n_clusters(estimator, union.data, range(1, 5), criterion=criterion)
     assert found.best_ == 2
 
 

@@ -19,6 +19,7 @@ from subspaces._types import (
     DimensionsCriterion,
     Margins,
 )
+from subspaces.core import ppca_mixture
 from subspaces.data.validation import as_matrix, row_names
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
@@ -174,6 +175,7 @@ def select_n_clusters(
           clusters, so small clusters count as much as large ones.
         - "sod": second-order difference of the log residual. It cannot choose the first or last
           candidate.
+        - "bic": Bayesian information criterion of a mixture of PCA, started from the clusters.
     margins : {"data", "normal"}, default "data"
         "normal" replaces the values of each variable by normal quantiles of their ranks while the
         number is chosen. If ``affine`` is False, signs are kept. Use it for heavy tails and
@@ -227,6 +229,9 @@ def select_n_clusters(
     columns |= {name: each.sum(axis=1) for name, each in shares.items()}
     residuals = [auto.mean_residuals(found.clusters, matrix) for found in models]
     columns["sod"] = choosing.second_differences(residuals)
+    if criterion == "bic":  # EM takes longer than all else
+        fits = [(c.labels, c.dimensions, c.affine) for c in (m.clusters for m in models)]
+        columns["bic"] = np.array([ppca_mixture.bic(matrix, *fit) for fit in fits])
 
     place, margin = _best(columns[criterion], largest=criterion == "sod")
     columns |= _differences(columns[criterion], shares.get(criterion), place)

@@ -39,6 +39,17 @@ def test_one_component_is_scikit_learns_noise_model():
     assert_allclose(fitted[1], plain + constant, rtol=1e-9)
 
 
+def test_bic_counts_mean_axes_variances_and_noise():
+    X = generic(80, 6, decay=0.7)
+    pca = PCA(2).fit(X)
+    plain = multivariate_normal(pca.mean_, pca.get_covariance() * 79 / 80).logpdf(X).sum()
+    labels = np.zeros(85, dtype=int)
+    labels[80:] = -1
+    found = ppca_mixture.bic(np.vstack([X, X[:5] + 9]), labels, (2,), True)
+    # A mean, two orthonormal axes and their variances, and one noise.
+    assert_allclose(found, (6 + (2 * 6 - 3) + 2 + 1) * np.log(80) - 2 * plain, rtol=1e-9)
+
+
 def test_two_components_of_unequal_weight():
     X = generic(90, 4, decay=0.8)
     labels = np.repeat([0, 1], [20, 70])

@@ -142,6 +142,19 @@ def refine_labels(
     return np.argmax(likeliest.state.log_joint, axis=1)
 
 
+def bic(matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool) -> float:
+    """Return the BIC of the mixture with shared noise that EM reaches from a partition.
+
+    Lower is better. Rows with the label -1 are left out.
+    """
+    rows, own = matrix[labels >= 0], labels[labels >= 0]
+    setting = pose(rows, dimensions, affine=affine, shared_noise=True)
+    first = first_state(setting, Partition(own, len(dimensions)).indicator)
+    run = em.climb(em.begin("labels", first), lambda state: step(setting, state), 100, RISE_PER_ROW)
+    free = n_parameters(dimensions, rows.shape[1], affine=affine, shared=True)
+    return float(-2.0 * run.log_likelihood + free * np.log(len(rows)))
+
+
 def step(setting: Setting, state: State) -> State:
     """Return the state after one E step and the M step that follows."""
     shares = em.responsibilities(state.log_joint)

@@ -15,6 +15,7 @@ CRITERION_NAMES = {
     "press": "PRESS",
     "likelihood": "-log leave-one-out likelihood",
     "sod": "second-order difference",
+    "bic": "BIC",
     "stability": "agreement of halves",
     "gap": "permutation gap",
     "eigenvalue": "eigenvalue per sample",
