@@ -139,7 +139,7 @@ async function unpack() {
   for (const place of places) seen.observe(place);
 }
 // Words, tables and the still picture of all samples come first.
-(window.requestIdleCallback ?? setTimeout)(unpack);
+(window.requestIdleCallback ?? setTimeout)(unpack, { timeout: 500 });
 
 const repaint = () => drawn.forEach(draw);
 // Paper is narrower than most windows. A body of this width, in pixels, makes figures that fit it.
