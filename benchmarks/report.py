@@ -175,9 +175,9 @@ def main():
         f"`python benchmarks/report.py`, from a file, medians of {OPENINGS} openings in Chromium "
         f"{version} without an inspector. At the first screen all words and tables and the still "
         "picture of all samples are there. Later plotly has started and the picture answers to the "
-        "pointer. The longest pause is of that time. The last two columns are processor time of all "
-        "threads of the page. The other figures are drawn as they come into view. 2 MB of each page are plotly.js, packed.\n\n"
-        + markdown(heads, rows),
+        "pointer. The longest pause is of that time. The last two columns are processor time of "
+        "all threads of the page. The other figures are drawn as they come into view. 2 MB of each "
+        "page are plotly.js, packed.\n\n" + markdown(heads, rows),
     )
 
 
