@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._types import Array, Data, Estimator, Labels
 from subspaces.core.contrast import Contrast, means_and_spread
@@ -212,6 +212,13 @@ def facts_of(model: SubspaceClusterer) -> Facts:
     """
     check_is_fitted(model)
     return Facts(model)
+
+
+def check_variables(model: Estimator, X: Data) -> None:
+    """Raise NotFittedError or ValueError unless a model was fitted to the variables of X."""
+    check_is_fitted(model)
+    if getattr(model, "preparation_", None) is None:  # otherwise `samples_of` picks them by name
+        validate_data(model, X, reset=False, skip_check_array=True)
 
 
 def samples_of(model: Estimator, X: Data, *, min_samples: int = 1) -> Samples:

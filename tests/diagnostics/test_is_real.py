@@ -236,3 +236,8 @@ def test_other_models_and_mostly_incomplete_samples_do_not_work():
     with pytest.raises(ParameterError) as caught:
         is_real(PSC(2, n_components=2, random_state=0).fit(X), X)
     assert caught.value.parameter == "X"
+
+
+def test_a_table_of_fewer_variables_does_not_work():
+    with pytest.raises(ValueError, match="features"):
+        is_real(MODEL, PLANES[:, :5], **FAST)

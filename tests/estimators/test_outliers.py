@@ -203,3 +203,12 @@ def test_arrays_of_a_device_get_the_same_labels():
         assert_array_equal(np.asarray(model.labels_), MODEL.labels_)
         assert_array_equal(np.asarray(model.predict(torch.asarray(X))), MODEL.predict(X))
         assert_allclose(np.asarray(model.p_values(torch.asarray(X))), MODEL.p_values(X))
+
+
+def test_few_samples_keep_as_many_as_the_clusters_need():
+    few = np.random.default_rng(0).normal(size=(7, 4))
+    few[:2] *= 50
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PSC(2, n_components=1, outliers=0.3, n_init=2, random_state=0).fit(few)
+    assert np.sum(model.labels_ >= 0) >= 6

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._types import Array, Codes, Data, Indices, Mask, Seed
 from subspaces.diagnostics._trust import (
@@ -27,7 +26,7 @@ from subspaces.diagnostics._trust import (
     weights_of,
 )
 from subspaces.estimators import PSC, KSubspaces
-from subspaces.facts import Samples, samples_of
+from subspaces.facts import Samples, check_variables, samples_of
 from subspaces.halving import SOLID, Half, learned, random_halves
 from subspaces.messages import Grade, ParameterError, Verdict
 from subspaces.metrics import owners
@@ -256,8 +255,7 @@ def _of_fit(model: Any, X: Data) -> tuple[Array, Codes, Array]:
     if not isinstance(model, PSC | KSubspaces):
         fact = f"{type(model).__name__} has no subspaces. Pass a PSC."
         raise ParameterError("model", fact)
-    check_is_fitted(model)
-    validate_data(model, X, reset=False, skip_check_array=True)
+    check_variables(model, X)
     samples, labels = samples_of(model, X, min_samples=4), np.asarray(model.labels_)
     check_same_number(samples.rows, len(labels))
     return samples.rows, labels, samples.probabilities

@@ -31,7 +31,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
 
 from subspaces import progress
 from subspaces._types import Array, Data, FittedClusterer, Indices, Labels, NullKind, Seed
@@ -41,7 +40,7 @@ from subspaces.data.kinds import in_memory
 from subspaces.diagnostics._trust import FEWER_MISSING, _has_centres
 from subspaces.estimators import PSC, KSubspaces
 from subspaces.estimators.psc import with_choices, without_outliers
-from subspaces.facts import samples_of
+from subspaces.facts import check_variables, samples_of
 from subspaces.messages import (
     FEWER_CLUSTERS,
     Advice,
@@ -277,7 +276,7 @@ def _last_step(model: Any, X: Data) -> tuple[Any, Data]:
     if not isinstance(model, PSC | KSubspaces):
         fact = "The test works for PSC and KSubspaces, not for {name}."
         raise ParameterTypeError("model", fact, name=type(model).__name__)
-    check_is_fitted(model)
+    check_variables(model, X)
     return model, X
 
 

@@ -61,6 +61,11 @@ class Fitted:
     squares: Array
 
     @property
+    def fewest(self) -> int:
+        """How many samples the clusters need."""
+        return sum(map(smallest_size, self.fit.dimensions.tolist()))
+
+    @property
     def far(self) -> Array:
         """Squared residual of each sample off the nearest cluster, (n,)."""
         return self.squares.min(axis=1)
@@ -91,7 +96,7 @@ def find_outliers(X: Array, settings: Settings, fit: Refit) -> Found:
     settings = fresh = replace(settings, outliers=None)
     if not isinstance(settings.init, str) and not callable(settings.init):
         fresh = replace(settings, init="portfolio")  # labels of outliers lead back to them
-    scale, most = float(np.mean(np.sum(X**2, axis=1))), len(X) // 2
+    scale = float(np.mean(np.sum(X**2, axis=1)))
 
     def fitted(kept: Mask, settings: Settings) -> Fitted:
         with collect_warnings() as raised:
@@ -102,6 +107,7 @@ def find_outliers(X: Array, settings: Settings, fit: Refit) -> Found:
         return Fitted(kept, found, raised, labels, squares)
 
     whole = fitted(np.ones(len(X), dtype=bool), settings)
+    most = min(len(X) // 2, len(X) - whole.fewest)
     near = _trimmed(whole, lambda kept: fitted(kept, replace(fresh, n_init=STARTS)))
     p = bulk_of(near.squares, near.labels, level, scale, float(np.mean(near.kept)))[1]
     rounds = list[Found]()
@@ -119,9 +125,8 @@ def find_outliers(X: Array, settings: Settings, fit: Refit) -> Found:
 
 def _trimmed(whole: Fitted, refit: Callable[[Mask], Fitted]) -> Fitted:
     """Return the clusters of the nearest samples, by steps 1 and 2."""
-    n, dimensions = len(whole.kept), whole.fit.dimensions.tolist()
-    fewest = sum(map(smallest_size, dimensions))
-    most = max(ceil(KEPT * n), fewest)
+    fewest = whole.fewest
+    most = max(ceil(KEPT * len(whole.kept)), fewest)
 
     def total(found: Fitted) -> float:
         return float(np.sort(found.far)[:most].sum())
@@ -132,7 +137,7 @@ def _trimmed(whole: Fitted, refit: Callable[[Mask], Fitted]) -> Fitted:
     best = nearest_to(whole)
     for _ in range(TRIMS):
         new = nearest_to(best)
-        if total(new) >= CLEARLY * total(best) and len(dimensions) > 1:
+        if total(new) >= CLEARLY * total(best) and len(whole.fit.dimensions) > 1:
             best = min(best, new, key=total)
             out = best.in_smallest
             count = min(max(int(np.sum(~out)), fewest), most)
