@@ -326,8 +326,8 @@ def numbers_chosen(choices, truth, names):
     right = sum(choices[name][0] == truth[name] for name in within)
     seconds = np.mean([choices[name][3] for name in names])
     return (
-        f"Of 2 to 8 clusters. Right on {right} of {len(within)} sets; {seconds:.1f} processor "
-        "seconds in the mean.\n\n"
+        f"Of 2 to 8 clusters. Right on {right} of the {len(within)} sets with 2 to 8 classes; "
+        f"{seconds:.1f} processor seconds in the mean.\n\n"
         + markdown(["set", "classes", "chosen", "index", "verdict"], rows)
     )
 

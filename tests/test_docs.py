@@ -78,7 +78,7 @@ def test_the_readme_is_short_and_has_the_figures_of_the_tables():
     names = {
         "PSC": "PSC",
         "K-subspaces": "KSubspaces",
-        "Robust shape interaction (affine)": "RSIM (affine, one dimension less)",
+        "[Robust shape interaction](docs/guide/glossary.md) (affine)": "RSIM (affine, one dimension less)",
         "Sparse subspace clustering (our defaults)": "SSC",
         "K-means": "KMeans",
     }
@@ -277,7 +277,7 @@ def test_the_version_is_the_same_everywhere():
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f'\n  version: "{version}"\n' in (ROOT / "conda" / "recipe.yaml").read_text()
     assert f'\nversion: "{version}"\n' in (ROOT / "scverse" / "meta.yaml").read_text()
-    assert re.search(rf"^## {version} \(\d{{4}}-\d\d-\d\d\)$", CHANGES, re.MULTILINE)
+    assert re.search(rf"^## {version} \((\d{{4}}-\d\d-\d\d|unreleased)\)$", CHANGES, re.MULTILINE)
 
 
 def test_who_owns_the_repository_is_filled_in_in_three_places_or_in_none():

@@ -49,7 +49,7 @@ PRESET = (
     "Use expression for arrays and bulk RNA-seq, and cells for single cells. Both take logarithms "
     "if needed, centre the samples, and keep the 2000 genes that vary most."
 )
-MORE_ON_PRESETS = f"See Recipes, {DOCUMENTATION}."
+MORE_ON_PRESETS = f'See "Prepare expression data", {DOCUMENTATION}.'
 
 
 def setting(
