@@ -209,9 +209,9 @@ def main():
         "graph of nearest neighbours. Nothing is told by the labels, but the constants of PSC's "
         "default were chosen on these very collections (docs/derivations/starts.md): expect a "
         "little more error elsewhere. The authors of RSIM use affine flats, those of SCC and SLBF "
-        "on motion, too, of dimension 3. SSC as published: by ADMM with affine flats on motion, by orthogonal "
-        "matching pursuit with five non-zeros on all pixels of faces. A dash: no such setting is "
-        "known, or a fit takes more than three minutes.\n\n" + table,
+        "on motion, too, of dimension 3. SSC as published: by ADMM with affine flats on motion, by "
+        "orthogonal matching pursuit with five non-zeros on all pixels of faces. A dash: no such "
+        "setting is known, or a fit takes more than three minutes.\n\n" + table,
     )
 
 
