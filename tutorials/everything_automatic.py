@@ -74,8 +74,8 @@ print(is_real(model, X, against=2, n_nulls=19, random_state=0).verdict)
 # %%
 # How sure is each bird?
 # ----------------------
-# ``probabilities_`` has the probability of each cluster for each bird. Most labels are sure. The
-# plot names the three birds with the least sure labels:
+# ``probabilities_`` gives each bird's probability for every cluster. Most labels are certain. The
+# plot names the three birds with the least certain labels:
 ax = plots.probabilities(model, n_named=3)
 print(label_confidence(model, X, random_state=0).verdict)
 
@@ -111,8 +111,8 @@ print(table)
 
 # %%
 # Only four birds are not in the cluster of their species. Compare this with other methods by the
-# adjusted Rand index. We tell K-means and the mixture that there are three clusters. PSC finds that
-# out by itself:
+# adjusted Rand index. We give K-means and the Gaussian mixture the number of clusters, which is
+# three. PSC finds that out by itself:
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
@@ -127,8 +127,8 @@ print(f"Gaussian mixture, 3 clusters {adjusted_rand_score(species, mixture):.2f}
 # %%
 # What if values are missing?
 # ---------------------------
-# Remove a tenth of all measurements at random and fit again. One value is not enough to find the
-# line of a bird, so leave out birds with only one value:
+# Remove a tenth of all measurements at random and fit again. One value is not enough to tell which
+# line a bird lies on, so leave out birds with only one value:
 gaps = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
 gaps = gaps[gaps.notna().sum(axis=1) > 1]
 with_gaps = PSC(3, n_components=1, affine=True, random_state=0).fit(gaps)
@@ -151,4 +151,5 @@ print(nothing.selection_["verdict"])
 # - Start with ``PSC("auto", n_components="auto", affine="auto")``, and read the verdict.
 # - Fit the other answers that the verdict names. Often one joins the clusters of another.
 # - Check ``stability``, then ``is_real``, then the least sure samples.
-# - Try a shuffled copy of your table. If it has clusters too, do not believe yours.
+# - Try a shuffled copy of your table. If it has clusters too, do not believe
+#   the ones in your own table.
