@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, check_is_fitted
 
 from subspaces._types import Array, Data, Estimator, Labels
 from subspaces.core.contrast import Contrast, means_and_spread
@@ -218,7 +218,7 @@ def check_variables(model: Estimator, X: Data) -> None:
     """Raise NotFittedError or ValueError unless a model was fitted to the variables of X."""
     check_is_fitted(model)
     if getattr(model, "preparation_", None) is None:  # otherwise `samples_of` picks them by name
-        validate_data(model, X, reset=False, skip_check_array=True)
+        _check_n_features(model, X, reset=False)
 
 
 def samples_of(model: Estimator, X: Data, *, min_samples: int = 1) -> Samples:

@@ -98,12 +98,13 @@ def graph_clustering(
 ) -> Labels:
     """Return the labels (n,) of SLBF: of least error over the multiples of the local scales."""
     flats = fit_local_flats(points, np.arange(len(points)), dimension, affine=affine)
-    distances = distances_from(points, flats)
+    length = float(np.sqrt(np.mean(np.sum(points**2, axis=1)))) or 1.0
+    distances = distances_from(points, flats) / length  # so that squares are within float32
     products = (distances * distances.T).astype(np.float32)  # enough for a cut
-    floor = SMALLEST_SCALE * float(np.sqrt(np.mean(np.sum(points**2, axis=1))))
+    scales = np.maximum(flats.spread / length, SMALLEST_SCALE)
     best, least = np.zeros(len(points), dtype=np.intp), np.inf
     for multiple in MULTIPLES:
-        affinity = local_affinity(products, multiple * np.maximum(flats.spread, floor))
+        affinity = local_affinity(products, multiple * scales)
         labels = cut(affinity, n_clusters, random)
         error = mean_squared_distance(points, labels, dimension, affine=affine)
         if error < least:
