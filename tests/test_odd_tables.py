@@ -76,7 +76,7 @@ def test_a_row_is_left_out_by_its_name(file):
 def test_columns_of_text_are_refused_with_what_leaves_them_out(refused):
     said = refused(GENES, samples="columns")
     assert "line 2, column 2 ('gene_name'): 'TP53' is not a number. " in said
-    assert "Add ignore_text=True to leave out the 2 columns of text (gene_name, biotype)" in said
+    assert "Add ignore_text=True to leave out the 2 columns of text (gene_name and biotype)" in said
     assert "labels" not in said  # classes are a row where samples are columns
     assert refused(PATIENTS).endswith("columns of text (date (dates), site).")
     more = PATIENTS + "C,1,2024-05-03,2,Bonn\nD,3,2024-05-04,4,Köln\n"
@@ -112,7 +112,7 @@ def test_what_cannot_be_left_out(refused, options, message):
 
 
 def test_names_with_line_breaks_are_offered_in_one_line(refused):
-    assert r"It has 'a\nb', c, r1, r2" in refused('id,"a\nb",c\nr1,1,2\nr2,3,4\n', ignore="type")
+    assert r"It has 'a\nb', c, r1 and r2" in refused('id,"a\nb",c\nr1,1,2\nr2,3,4\n', ignore="type")
 
 
 def test_only_the_variables_asked_for_are_read(file):
@@ -127,7 +127,7 @@ def test_only_the_variables_asked_for_are_read(file):
 
 def test_a_table_with_none_of_the_variables_asked_for(refused):
     said = refused(PATIENTS, variables=["x", "y"])
-    assert "none of the variables of the model (x, y, ...)" in said
+    assert "none of the variables of the model (x and y)" in said
     assert "Use samples='columns'" in refused(PATIENTS, variables=["A", "B"])
     assert refused(GENES, samples="columns", variables=["s1"]).endswith("Use samples='rows'.")
 
@@ -448,7 +448,7 @@ def test_rows_of_text_are_told_together(refused):
     said = refused(
         "g,A,B,C\ntype,x,y,x\nbatch,p,q,p\nTP53,1,2,3\nKIT,2,n.d.,4\n", samples="columns"
     )
-    assert "labels='type' if the row has the known classes, or ignore=['type', 'batch']" in said
+    assert "labels='type' if that row has the known classes, or ignore=['type', 'batch']" in said
     assert "Also line 5, column 3 ('B'): 'n.d.' is not a number" in said
 
 

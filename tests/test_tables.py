@@ -212,7 +212,7 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
             {"labels": "b", "samples": "columns"},
             "so the samples seem to be in the rows. Use samples='rows'",
         ),
-        ("g,A,B,C\ntype,x,y,x\nTP53,1,2,3\nKIT,2,3,4\n", {}, "samples='columns', labels='type'"),
+        ("g,A,B,C\ntype,x,y,x\nTP53,1,2,3\nKIT,2,3,4\n", {}, "samples='columns' and labels='type'"),
         ('a,b\n"1,2\n3,4\n', {}, "line 3: "),
     ],
 )  # fmt: skip
@@ -304,8 +304,8 @@ def test_gct_and_cls(file):
     [
         (GCT.replace("#1.2", "#1.1"), "line 1: '#1.1' is not a known version of GCT"),
         (GCT.replace("2\t3\n", "2\n"), "line 2: '2' is not the size of a table"),
-        (GCT.replace("2\t3\n", "3\t3\n"), "line 2 says 3 rows of variables, but there are 2"),
-        (GCT.replace("2\t3\n", "2\t4\n"), "says 4 columns of samples, but there are 3"),
+        (GCT.replace("2\t3\n", "3\t3\n"), "number of rows of variables is 3, but should be 2"),
+        (GCT.replace("2\t3\n", "2\t4\n"), "number of columns of samples is 4, but should be 3"),
         (GCT.replace("5\t6", "five\t6"), "line 5, column 4 ('s2'): 'five' is not a number"),
         (GCT.replace("5\t6", "5"), "line 5: this line has 4 cells, but line 3 has 5"),
         (GCT.replace("KIT", "TP53"), "line 5: the variable name 'TP53' is also at line 4"),
@@ -359,14 +359,14 @@ def test_npz(tmp_path):
     assert table.sample_names == ("sample1", "sample2", "sample3")
     assert table.classes == ("1", "0", "1")
     assert read_table(path, labels="batch").classes == ("a", "b", "a")
-    with pytest.raises(ValueError, match=r"no array 'type'\. It has X, y, genes, batch"):
+    with pytest.raises(ValueError, match=r"no array 'type'\. It has X, y, genes and batch"):
         read_table(path, labels="type")
 
 
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"A": np.eye(2)}, "has no array 'X'. It has A"),
+        ({"A": np.eye(2)}, "has no array 'X', only 'A'"),
         ({"X": np.ones(3)}, r"'X' is of type float64 and shape \(3,\)"),
         ({"X": np.array([["a", "b"]])}, "of type <U1"),
         ({"X": np.array([[1, None]], dtype=object)}, "not an NPZ file of plain arrays"),

@@ -329,7 +329,7 @@ def _check_gaps(matrix: Array, X: Data, chosen: Mapping[str, Clusterer]) -> None
     row, column = holes[0].tolist()
     raise ParameterError(
         "X",
-        "{methods} cannot handle missing values, but the table has {holes}, the first at {place}.",
+        "{methods} cannot handle missing values, such as the one at {place}.",
         Advice(f"choose methods that can, such as {', '.join(taking)}", "methods"),
         FILL,
         methods=refusing,
@@ -355,9 +355,10 @@ def _checked_setting(
     if len(given) != k:
         raise ParameterError(
             "n_components",
-            f"<n_components> has {len(given)} entries for <n_clusters={k}>. Give one number "
+            f"<n_components> has {{n:#entry|entries}} for <n_clusters={k}>. Give one number "
             "for all clusters, or one for each.",
             value=n_components,
+            n=len(given),
         )
     why = " for {p:#variable}"
     dimensions = [as_count(r, "n_components", low=1, high=p, why=why, p=p) for r in given]
@@ -379,8 +380,7 @@ def _checked_labels(labels: ArrayLike | None, n_samples: int) -> Labels | None:
     if missing:
         raise ParameterError(
             "labels",
-            f"{len(missing)} of the <labels> are missing, the first is labels[{missing[0]}]. "
-            "Leave those samples out.",
+            f"<labels> has no value at labels[{missing[0]}]. Leave out samples without a label.",
         )
     texts = known.astype(str)
     if not (texts != "").any():

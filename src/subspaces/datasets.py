@@ -462,8 +462,9 @@ def _cluster_sizes(n_samples: int | Sequence[int], n_clusters: int) -> list[int]
     if len(sizes) != n_clusters:
         raise ParameterError(
             "n_samples",
-            f"<n_samples> has {len(sizes)} entries, but <n_components> has {n_clusters}. Pass "
+            f"<n_samples> has {{n:#entry|entries}}, but <n_components> has {n_clusters}. Pass "
             "one size per cluster, or a total.",
+            n=len(sizes),
         )
     return sizes
 

@@ -304,7 +304,7 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
         over = "(mean agreement of halves {top:.2f} over {splits:#split}, 1 is perfect)"
         fact = f"{{chosen}} is the most stable number of clusters{but} {over}."
         also = [i for i in found.solid if i != found.best]
-        fact += f" Both halves also find every cluster of {_named(found, also)}." if also else ""
+        fact += f" Both halves also find all of {_named(found, also)}." if also else ""
         return Verdict("most_stable", fact, figures, grade=grade)
     why = "the largest number for which both halves of the samples find every cluster"
     why = why if found.solid else "the smallest of these"
@@ -315,5 +315,6 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
 
 
 def _named(found: Numbers, places: Sequence[int]) -> str:
-    """Return numbers with their agreement: "2 (0.95) and 3 (0.94)"."""
-    return in_a_row([f"{found.numbers[i]} ({found.stability[i]:.2f})" for i in places])
+    """Return numbers with their agreement: "2 clusters (agreement 0.95) and 3 clusters (...)"."""
+    numbers, agreement = found.numbers, found.stability
+    return in_a_row([f"{numbers[i]} clusters (agreement {agreement[i]:.2f})" for i in places])

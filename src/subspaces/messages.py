@@ -77,6 +77,11 @@ def use(parameter: str, value: Any, command: str | None = None) -> Advice:
     return Advice(f"use <{parameter}={literal(repr(value))}>", parameter, value, command)
 
 
+def simpler(n_clusters: int, dimension: int, affine: bool = False) -> list[Advice]:
+    """Return the advice to try fewer clusters or a smaller dimension, if there are any."""
+    return [FEWER_CLUSTERS] * (n_clusters > 1) + [SMALLER_DIMENSION] * (dimension + affine > 1)
+
+
 FEWER_CLUSTERS = Advice("try fewer clusters", "n_clusters")
 SMALLER_DIMENSION = Advice("try a smaller <n_components>", "n_components")
 FILL = Advice(
@@ -89,7 +94,7 @@ FILL_BY_PCA = Advice(
 )
 UNWEIGHTED = Advice("leave out <sample_weight>", "sample_weight")
 # Verbs that are said once: "use this, or that".
-VERBS = ("use ", "try ", "set ", "add ")
+VERBS = ("use ", "try ", "set ", "add ", "increase ")
 MORE_ITERATIONS = Advice("increase <max_iter>", "max_iter", command="")
 
 
@@ -323,9 +328,9 @@ def percent(share: float) -> str:
 
 
 def listed(names: Sequence[Any], most: int = LISTED) -> str:
-    """Return names as text, the first of them if there are many: a, b, c, d, e and 7 more."""
-    shown = ", ".join(map(str, names[:most]))
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+    """Return names as text: a, b and c; the first if there are many: a, b, c, d, e and 7 more."""
+    rest = len(names) - most
+    return in_a_row([*names[:most], f"{rest} more"] if rest > 0 else names) if names else ""
 
 
 def in_a_row(names: Sequence[Any]) -> str:

@@ -466,7 +466,7 @@ def select_n_components(
     columns = _dimension_columns(found, matrix, max_components, by_press=by_press)
     margin = _dimension_margin(columns) if by_press else float("nan")
     chosen = model.n_components_.tolist()
-    best = "dimension is" if len(chosen) == 1 else "dimensions are"
+    best = "dimension is" if len(chosen) == 1 else "dimensions of the clusters are"
     fact = f"The best {best} {in_a_row(chosen)}."
     if chosen == [0]:
         fact = "No component was found, so the best dimension is 0 (only a mean)."
@@ -585,7 +585,7 @@ def select_n_variables(
     _warn_of_the_last(tried, place, "variables", most)
     margin = _best(columns["gap"], largest=True)[1]
     final = fitted(estimator, X, n_variables=best).model
-    fact = "{chosen:#variable} per component fit best."
+    fact = "{chosen:#variable per component fits|variables per component fit} best."
     conclusion = Verdict("variables", fact, {"chosen": best})
     return Selection(best, final, margin, columns, "gap", conclusion)
 

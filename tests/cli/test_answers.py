@@ -145,11 +145,11 @@ def test_annotation_of_genes(run, fails, tmp_path):
     said = fails(*fit, "--out", tmp_path / "r")
     assert said == (
         f"{path}, line 2, column 2 ('gene_name'): 'G0' is not a number. Add "
-        "--ignore-text to leave out the 2 columns of text (gene_name, bio type)."
+        "--ignore-text to leave out the 2 columns of text (gene_name and bio type)."
     )
     ended = run(*fit, "--ignore-text", "--out", tmp_path / "all")
     assert ended.code == 0, ended.err
-    assert "gene_name, bio type" in ended.err
+    assert "gene_name and bio type" in ended.err
     ended = run(*fit, "--ignore", "gene_name,bio type", "--out", tmp_path / "r")
     assert ended.code == 0, ended.err
     twice = run(*fit, "--ignore", "gene_id", "--ignore", "bio type", "--out", tmp_path / "named")

@@ -165,7 +165,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
         (["--clusters", 2, "--method", "KMeans"], "KMeans only works with"),
         (
             ["--clusters", 2, "--dims", -1, "--linear"],
-            "--dims -1 is too small. Set it to 1 or more, or add --affine",
+            "--dims -1 is too small. Set it to 1 or more, or to 0 with --affine",
         ),
         (["--clusters", 2, "--dims", -1], "--dims -1 is too small"),
         (["--clusters", 2, "--level", 0.1], "(see: subspaces fit --help)"),

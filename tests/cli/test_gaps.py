@@ -147,14 +147,14 @@ def test_empty_samples_and_variables_are_named(fails, tmp_path):
     X[:, [3, 5]] = np.nan
     path = write(tmp_path / "g.csv", X)
     said = fails("fit", path, "--labels", "type", "--clusters", 2)
-    assert "no sample has a value for 'g3', 'g5'. Add --drop-missing 0.5 to leave out" in said
+    assert "all values of 'g3' and 'g5' are missing. Add --drop-missing 0.5 to leave out" in said
     X[:, 1:8] = np.nan
     said = fails("pca", write(path, X), "--labels", "type")
-    assert "no sample has a value for 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more. Add" in said
+    assert "all values of 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more are missing. Add" in said
     X = UNION.data.copy()
     X[[5, 9]] = np.nan
     said = fails("fit", write(path, X), "--labels", "type", "--clusters", 2)
-    assert "2 samples have no values ('s5', 's9'). Add --drop-empty to leave them out" in said
+    assert "2 samples have no values ('s5' and 's9'). Add --drop-empty to leave out" in said
 
 
 def test_empty_samples_are_dropped_together(run, fails, tmp_path):
@@ -165,7 +165,7 @@ def test_empty_samples_are_dropped_together(run, fails, tmp_path):
     assert "'s7'. Add --drop-empty" in said
     X[[5, 9]] = np.nan
     ended = fitted(run, write(path, X), out, *few, "--drop-empty")
-    assert "s5, s9" in ended.err
+    assert "s5 and s9" in ended.err
     names = [row["sample"] for row in rows_of(out / "labels.csv")]
     assert names == [f"s{i}" for i in range(len(X)) if i not in (5, 7, 9)]
 
@@ -175,7 +175,7 @@ def test_variables_that_are_mostly_missing_are_left_out_and_predict_knows(run, g
     X[:, 3], X[:60, 5] = np.nan, np.nan
     path, out = write(tmp_path / "g.csv", X), tmp_path / "r"
     ended = fitted(run, path, out, "--drop-missing", 0.5)
-    words = "left out g3, g5 (missing values)"
+    words = "left out g3 and g5 (missing values)"
     summary = json.loads((out / "summary.json").read_text())
     assert "left_out_missing" in [each["code"] for each in summary["messages"]]
     assert (summary["variables"], summary["preparation"]) == (8, words)
@@ -298,7 +298,7 @@ def test_commands_that_need_every_value_can_leave_out_variables_with_gaps(run, f
     X[3, 1] = 2.0
     said = fails("fit", write(path, X), "--clusters", 2, "--labels", "type",
                  "--drop-missing", 0.495)  # fmt: skip
-    assert "these samples have no values: 's1', 's5', 's7', 's9', 's11' and 34 more." in said
+    assert "no values are left for 's1', 's5', 's7', 's9', 's11' and 34 more." in said
 
 
 def test_the_page_in_python_says_what_is_missing():

@@ -354,7 +354,7 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(fails, table, tmp_path, ar
         ),
         (
             lambda frame: frame.assign(**{"gene 1": np.nan}),
-            "no sample has a value for 'gene 1'. Add",
+            "all values of 'gene 1' are missing. Add",
         ),
         (lambda frame: frame * 0 + 1, "all samples are identical, so there is nothing to cluster"),
         (lambda frame: frame.assign(ward="a"), "'a' is not a number. Add --ignore ward"),

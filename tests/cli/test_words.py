@@ -93,7 +93,7 @@ def test_what_users_named_stays_as_they_named_it():
     names = ["<n_clusters=3>", "{floor}", "n_clusters=3"]
     message = Message("any", f"{literal(names)} {{names}} <ignore={{names!r}}>", {"names": names})
     assert in_options(message) == (
-        f"{names} <n_clusters=3>, {{floor}}, n_clusters=3 "
+        f"{names} <n_clusters=3>, {{floor}} and n_clusters=3 "
         "--ignore '<n_clusters=3>,{floor},n_clusters=3'"
     )
 

@@ -21,7 +21,14 @@ from subspaces.expression_values import (
     read_cells,
     read_values,
 )
-from subspaces.messages import Advice, DataWarning, ParameterError, SubspacesWarning, percent
+from subspaces.messages import (
+    Advice,
+    DataWarning,
+    ParameterError,
+    SubspacesWarning,
+    in_a_row,
+    percent,
+)
 from subspaces.named_table import Table, first_gap
 from subspaces.preparation import (
     Preparation,
@@ -313,8 +320,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             steps.append(f"{low} were raised to {self.floor_:g}")
         if self.logged_:
             steps.append(f"log2({'1 + ' if self.offset_ else ''}x) was taken")
-        *others, last = steps or ["they were kept as they are"]
-        return f"{', '.join(others)} and {last}" if others else last
+        return in_a_row(steps or ["they were kept as they are"])
 
     def _warn_of_floor(self, share: float) -> None:
         as_counts = Advice("set <kind='counts'> for counts, TPM or CPM", "kind", "counts")
@@ -397,8 +403,8 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
                     command="add <drop_missing=0> to leave out genes with missing values",
                 ),
                 Advice(
-                    "fill them with PCA().fit(X).impute(X) on logarithms",
-                    command="fill them with subspaces fit --log --imputed",
+                    "fill the values with PCA().fit(X).impute(X) on logarithms",
+                    command="fill the values with subspaces fit --log --imputed",
                 ),
                 gap=gap,
             )

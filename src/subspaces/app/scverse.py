@@ -444,7 +444,7 @@ def _recipe_input(
     if is_dask(matrix):
         raise ParameterTypeError(
             "adata",
-            "{name} is a Dask array, which cannot be prepared. Load it with "
+            "{name} is a Dask array, and psc cannot prepare those. Load it with "
             "adata.to_memory(), or set <n_components> to skip the preparation.",
             name=name,
         )

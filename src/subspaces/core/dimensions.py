@@ -8,7 +8,7 @@ import numpy as np
 
 from subspaces._types import Array
 from subspaces.core import partition
-from subspaces.messages import FEWER_CLUSTERS, SMALLER_DIMENSION, Advice, ParameterError
+from subspaces.messages import Advice, ParameterError, simpler
 from subspaces.runtime.parameters import as_count
 
 # A sample this many times as far out as the next leaves its own direction as the only one that is
@@ -71,7 +71,8 @@ def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True)
     if n < needed:
         clusters = f"<n_clusters={{value}}> with <n_components={max(dimensions)}>"
         fact = f"{{n:#sample is|samples are}} too few for {clusters}: you need {needed}."
-        smaller = FEWER_CLUSTERS, SMALLER_DIMENSION
+        affine = bool(getattr(asked, "affine", False)) and points
+        smaller = simpler(len(dimensions), max(dimensions), affine)
         raise ParameterError("n_clusters", fact, *smaller, value=asked.n_clusters, n=n)
     return dimensions
 
@@ -85,7 +86,7 @@ def check_enough(weights: Array, dimensions: Sequence[int]) -> None:
             "Only {n:#sample has|samples have} a positive <sample_weight>, but you need "
             f"{needed}."
         )
-        smaller = FEWER_CLUSTERS, SMALLER_DIMENSION
+        smaller = simpler(len(dimensions), max(dimensions))
         raise ParameterError("sample_weight", fact, *smaller, n=positive)
 
 

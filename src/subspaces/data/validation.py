@@ -20,7 +20,6 @@ from subspaces.messages import (
     DataWarning,
     ParameterError,
     ParameterTypeError,
-    in_a_row,
     listed,
     literal,
 )
@@ -192,10 +191,9 @@ def check_real(X: Data, name: str = "X") -> None:
         )
     dated = [j for j, kind in enumerate(getattr(X, "dtypes", ())) if _is_time(kind)]
     if dated:
-        places = ", ".join(_named(X, 1, j) for j in dated[:NAMED])
-        more = f" and {len(dated) - NAMED} more" if len(dated) > NAMED else ""
+        places = listed([_named(X, 1, j) for j in dated], NAMED)
         fact = f"<{name}> has dates or times in {{places}}. {_USE_NUMBERS}."
-        raise ParameterTypeError(name, fact, places=places + more)
+        raise ParameterTypeError(name, fact, places=places)
 
 
 def _is_time(kind: object) -> bool:
@@ -298,7 +296,7 @@ def _check_some_value(holes: Mask, axis: int, name: str, X: Data) -> None:
     empty = np.flatnonzero(holes.all(axis=1 - axis))
     if len(empty):
         called = [_named(X, axis, int(index)) for index in empty]
-        places = in_a_row(called) if len(empty) <= NAMED else listed(called, NAMED)
+        places = listed(called, NAMED)
         have = "has" if len(empty) == 1 else "have"
         said = literal(f"{places[0].upper()}{places[1:]} {have} no values")
         raise ParameterError(
@@ -434,8 +432,8 @@ def warn_of_copies(rows: Array, *, of_components: bool = False) -> None:
         doubt(
             DataWarning,
             "copies",
-            "{copies} of {n} samples are exact copies of others, and copies can look like "
-            "clusters.",
+            "{copies:#of {n} samples is an exact copy|of {n} samples are exact copies} of "
+            "others, and copies can look like clusters.",
             Advice("keep each sample once"),
             copies=copies,
             n=n,

@@ -427,9 +427,10 @@ def _of_table(tested: Measured, columns: dict[str, NDArray[Any]]) -> list[str]:
         small = [k for k in np.unique(clusters) if untested[clusters == k].all()]
         count = np.count_nonzero(untested & ~np.isin(clusters, small))
         if count:
+            pairs = f"{count:,} difference{'s were' if count > 1 else ' was'} not tested"
             said.append(
-                f"{count:,} differences were not tested, because fewer than {FEWEST} samples "
-                "inside or outside the cluster have a value."
+                f"{pairs}, because fewer than {FEWEST} samples inside or outside the cluster have "
+                "a value."
             )
     return said
 
@@ -466,8 +467,7 @@ def _checked_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Codes, Mas
     if unknown:
         raise ParameterError(
             "labels",
-            f"{len(unknown)} of the <labels> are missing, the first is labels[{unknown[0]}]. "
-            "Write -1 for samples in no cluster.",
+            f"<labels> has no value at labels[{unknown[0]}]. Write -1 for samples in no cluster.",
         )
     inside = np.ones(n, dtype=bool) if given.dtype.kind not in "iuf" else given != -1
     clusters = np.unique(given[inside])
@@ -502,9 +502,9 @@ def _warn_of_small(clusters: NDArray[Any], codes: Codes, asked: Sequence[int]) -
     small = [k for k in asked if sizes[k] < FEWEST]
     large = [k for k in asked if n - sizes[k] < FEWEST]
     if small or large:
-        merge = Advice("merge it with another, so that it has at least {fewest}")
+        merge = Advice("merge it with another, so that it has at least {fewest} samples")
         if len(small) > 1:
-            merge = Advice("merge them with others, so that each has at least {fewest}")
+            merge = Advice("merge them with others, so that each has at least {fewest} samples")
         which = f"cluster{'s' * (len(small or large) > 1)} {{clusters}}"
         few = "Too few samples to test" if small else "Too few samples are left to compare with"
         doubt(
@@ -527,7 +527,9 @@ def _warn_of_few_directions(model: SubspaceClusterer) -> None:
             "projected",
             "The table was projected to a few axes, so tests of single variables are misleading.",
             Advice("pass the values from before the projection"),
-            Advice("call recipe.markers(X)", command=""),
+            Advice(
+                "call markers(X) of the recipe, if you fitted one of subspaces.recipes", command=""
+            ),
         )
 
 
@@ -544,7 +546,7 @@ def _warn_of_scaling(counts: Array, tested: Measured, labels: Labels) -> None:
             "unequal_totals",
             "One cluster has {ratio:.1f} times the counts per sample of another, so scaling all "
             "samples to the same total creates small false differences.",
-            Advice("trust only large ones"),
+            Advice("trust only large differences"),
             ratio=max(medians) / min(medians),
         )
     elif len(medians) > 1:

@@ -102,7 +102,10 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
         names = column_names(X, p)
     if len(names) != p:
         raise ParameterError(
-            "names", f"<names> has {len(names)} entries for {p} variables. Pass one for each."
+            "names",
+            "<names> has {n:#entry|entries} for {p:#variable}. Pass one for each.",
+            n=len(names),
+            p=p,
         )
     if expressed is None:
         expressed = matrix > 0 if np.nanmin(matrix) == 0 else None

@@ -226,8 +226,8 @@ def stability(
         doubt(
             DataWarning,
             "empty_variables",
-            "{few} of {p} variables have so few values that some halves of the samples were "
-            "compared without them.",
+            "Some halves of the samples were compared without {few} of {p} variables, because of "
+            "missing values.",
             FEWER_MISSING,
             few=int(rare.sum()),
             p=len(rare),
@@ -379,8 +379,8 @@ def verdict_on_stability(
 def _verdict_on_copies(distinct: int, n_clusters: int) -> Verdict:
     """Return the verdict on clusters that outnumber the distinct samples, however halves agree."""
     fact = (
-        "Doubtful: only {distinct:#sample is|samples are} distinct, so some of the {n_clusters} "
-        "clusters split identical samples."
+        "Doubtful: only {distinct:#sample is|samples are} distinct, so identical samples are "
+        "in different clusters."
     )
     fewer = "try one cluster" if distinct == 1 else f"try at most {distinct} clusters"
     advice = Advice(fewer, "n_clusters", distinct)
@@ -393,7 +393,7 @@ def _ways_to_see_one(matrix: Array) -> tuple[Advice, ...]:
     scale = (SCALE,) if differ_in_units(matrix) else ()
     auto, whole = "try <n_clusters='auto'>", ~np.isnan(matrix).any(axis=0)
     if np.mean(whole) < MOSTLY_WHOLE:
-        return *scale, Advice("compare other numbers of clusters")
+        return *scale, Advice("try other numbers of clusters, and compare")
     if not whole.all():
         auto += " on variables without missing values"
     return *scale, Advice(auto, "n_clusters", "auto")

@@ -710,7 +710,7 @@ class SubspaceClusterer(
                 DataWarning,
                 "few_distinct",
                 "Only {distinct:#sample is|samples are} distinct, fewer than "
-                "<n_clusters={n_clusters}>, so identical samples were split.",
+                "<n_clusters={n_clusters}>, so identical samples are in different clusters.",
                 use("n_clusters", distinct),
                 distinct=distinct,
                 n_clusters=self._n_features_out,

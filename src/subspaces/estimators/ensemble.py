@@ -160,9 +160,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         wanted = problem.dimensions if self.n_base_components is None else self.n_base_components
         wanted = np.atleast_1d(wanted).tolist()
         if self.n_base_components is not None and len(wanted) not in (1, count):
-            fact = (
-                f"<n_base_components> has {len(wanted)} entries, but each run has {{n:#cluster}}."
-            )
+            fact = f"<n_base_components> has {len(wanted)} entries for {{n:#cluster}} in each run."
             advice = Advice("give one number for all, or one for each")
             raise ParameterError("n_base_components", fact, advice, n=count)
         dimensions = tuple(
@@ -181,8 +179,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
             doubt(
                 NotConvergedWarning,
                 "filled_up",
-                "Only {found} of {n_clusters} clusters were found, so the other "
-                "{missing:#was|were} built around random samples.",
+                "We found only {found} of {n_clusters} clusters, so "
+                "{missing:#cluster was|clusters were} built around random samples.",
                 FEWER_CLUSTERS,
                 Advice("increase <n_runs>", "n_runs", command=""),
                 found=self.n_clusters - missing,

@@ -18,6 +18,7 @@ from subspaces.messages import (
     ChoiceWarning,
     NotConvergedWarning,
     ParameterError,
+    simpler,
     use,
 )
 from subspaces.psc.doubts import warn_of_an_early_end
@@ -264,8 +265,7 @@ class GPCA(SubspaceClusterer):
                 "filled_up",
                 "{broken:#cluster was|clusters were} too small and took samples from others, so "
                 "<n_clusters={n_clusters}> may be too many.",
-                FEWER_CLUSTERS,
-                SMALLER_DIMENSION,
+                *simpler(self.n_clusters, max(problem.dimensions), problem.affine),
                 broken=len(broken),
                 n_clusters=self.n_clusters,
             )

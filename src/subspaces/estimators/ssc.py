@@ -197,9 +197,10 @@ class SSC(SubspaceClusterer):
         else:
             larger["alpha"] = self._alpha()
         advice = [
-            Advice(f"increase <{name}> above {value:g}", name, command="try another method")
+            Advice(f"increase <{name}> above {value:g}", name, command="")
             for name, value in larger.items()
         ]
+        advice.append(Advice("", command="try another method"))
         if self.solver == "omp":
             advice.append(use("solver", "elastic_net", command=""))
         doubt(

@@ -43,7 +43,6 @@ from subspaces.messages import (
     ParameterError,
     TrustWarning,
     Verdict,
-    in_a_row,
     listed,
     use,
 )
@@ -466,8 +465,8 @@ def _warn_of_masking(inside: Mask, robustly: Mask) -> None:
         doubt(
             TrustWarning,
             "masked_outliers",
-            "{hidden:#sample looks|samples look} like outliers only if you fit the PCA without "
-            "them.",
+            "{hidden:#sample looks like an outlier only if you fit the PCA without it|samples look "
+            "like outliers only if you fit the PCA without them}.",
             use("robust", True, ""),
             hidden=hidden,
         )
@@ -717,7 +716,6 @@ def _verdict(
 
 def _named(samples: list[str]) -> str:
     """Return the subject and the verb of a sentence on samples, of which the first are named."""
-    names = in_a_row(samples) if len(samples) <= NAMED else listed(samples, NAMED)
     kind, are = ("sample ", "is") if len(samples) == 1 else ("samples ", "are")
     kind = "" if samples[0].lower().startswith("sample") else kind
-    return f"{kind}{names} {are}"
+    return f"{kind}{listed(samples, NAMED)} {are}"

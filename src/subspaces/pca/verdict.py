@@ -93,6 +93,7 @@ def verdict_on_components(
     largest share of the variance, and that share.
     """
     code, fact = _count_of(found)
+    said = fact.partition(": ")[0].rstrip(".")
     set_scale, advice = Advice("set <scale=True>", "scale", True), tuple[Advice, ...]()
     kinds = kinds_of_axes(found, explained)
     faint = kinds.count(AxisKind.FAINT)
@@ -112,11 +113,11 @@ def verdict_on_components(
         many = many if found.count else "No component stands out"
         fact = f"{many}: {{variable}} alone makes up {{share:%}} of the variance."
     elif not found.leading:
-        fact = f"{fact[:-1]}, but the first axes only show variables with a large scale."
+        fact = f"{said}, but the first axes only show variables with a large scale."
         advice = (set_scale,)
     elif found.noise == "unequal" and found.above < found.count:
         one = "it" if found.count == 1 else "one of them"
-        fact = f"{fact[:-1]}, but {one} may just be a variable with a large scale."
+        fact = f"{said}, but {one} may just be a variable with a large scale."
         advice = (set_scale,)
     elif faint:
         few = FEW_HOLD.get(figures["clear"], "After the first {clear}, each component")
@@ -185,14 +186,15 @@ def doubts_about_components(
     if len(alone):
         several = "Components {components} each depend on a single sample: {samples:'}."
         single = "Component {components} depends on a single sample: {samples:'}."
-        it, them = ("it", "it") if len(alone) == 1 else ("these samples", "them")
+        on = list(dict.fromkeys(str(names[i]) for i in found.rests_on[alone]))
+        it, them = ("it", "it") if len(on) == 1 else ("these samples", "them")
         doubts.append(
             TrustWarning(
                 "rests_on_one",
                 single if len(alone) == 1 else several,
                 Advice(f"check {it}, and repeat the PCA without {them}"),
                 components=(alone + 1).tolist(),
-                samples=[str(names[i]) for i in found.rests_on[alone]],
+                samples=on,
             )
         )
     return doubts
@@ -216,7 +218,8 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
         return " In a table this small, correlated noise can look like a component."
     if predictive is not None and predictive < found.count:
         if predictive == 0:
-            return " None of them helps to predict values that we left out."
+            none = "It does not help" if found.count == 1 else "None of them helps"
+            return f" {none} to predict values that we left out."
         which = "first helps" if predictive == 1 else "first {predictive} help"
         return f" Only the {which} to predict values that we left out."
     if found.hidden > HIDES_ALL:
@@ -233,7 +236,7 @@ def _count_of(found: Components) -> tuple[str, str]:
         return "nothing", "All variables are constant, so there are no components."
     if found.noise == "none":
         return "exact", (
-            "The table has no noise: {count:#component describes|components describe} it exactly."
+            "{count:#component describes|components describe} the table exactly, without noise."
         )
     if found.noise == "correlated":
         return _guess(found)
@@ -249,13 +252,14 @@ def _count_of(found: Components) -> tuple[str, str]:
     stand = "{count:#component is|components are} stronger than noise"
     if found.low == found.high:
         return "clear", f"{stand}."
-    return "not_all_clear", f"{stand}, {'{low}' if found.low else 'none'} of them for sure."
+    return "not_all_clear", f"{stand}, {'{low} of them' if found.low else 'but not'} for sure."
 
 
 def _guess(found: Components) -> tuple[str, str]:
     if found.count == 0:
         return "no_number", NO_NUMBER
-    but = "is much weaker, but still more than noise"
+    but = "is much weaker, but still stronger than noise"
     if np.any(found.ratio[found.count : found.count + 1] <= 1.0):
-        but = "is as weak as noise, but the variables are still correlated"
-    return "guess", f"We guess {{count:#component}}: the next one {but}."
+        these = "this component" if found.count == 1 else "these components"
+        but = f"is as weak as noise, but even without {these} the variables are correlated"
+    return "guess", f"Our guess is {{count:#component}}: the next one {but}."

@@ -55,8 +55,8 @@ def clusters_3d(
     if holes:
         raise ParameterError(
             "X",
-            f"{holes} of {len(X)} samples have missing values, so they cannot be drawn. Fill "
-            "them with model.impute(X), or leave them out.",
+            f"{holes} of {len(X)} samples cannot be drawn, because of missing values. Fill the "
+            "values with model.impute(X), or leave those samples out.",
         )
     if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu" or labels.min(initial=0) < -1:
         raise ParameterError(

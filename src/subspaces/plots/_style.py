@@ -119,7 +119,9 @@ def check_names(names: Names | None, count: int, what: str) -> list[str]:
         return [str(i) for i in range(count)]
     if len(names) != count:
         raise ParameterError(
-            "names", f"<names> has {len(names)} entries for {count} {what}. Pass one for each."
+            "names",
+            f"<names> has {{n:#entry|entries}} for {count} {what}. Pass one for each.",
+            n=len(names),
         )
     return [short_name(name) for name in names]
 

@@ -238,7 +238,7 @@ def warn_of_choice(fit: Fit, X: Array, settings: Settings) -> None:
                 ChoiceWarning,
                 "most_clusters",
                 "{n_clusters} clusters is the largest number tried, so more may fit better.",
-                Advice("increase <max_clusters>", "max_clusters"),
+                *[Advice("increase <max_clusters>", "max_clusters")] * (n_clusters < len(X) // 4),
                 *([] if is_auto(settings.n_components) else [use("n_components", "auto")]),
                 n_clusters=n_clusters,
             )
@@ -332,7 +332,7 @@ def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
             "which can look like clusters.",
             Advice(
                 "try <margins='normal'> in <selection.select_n_clusters>",
-                command="test them with subspaces fit --significance",
+                command="test whether the clusters are real with subspaces fit --significance",
             ),
             kurtosis=kurtosis,
             n_clusters=n_clusters,

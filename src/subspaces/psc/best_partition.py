@@ -15,12 +15,11 @@ from subspaces.core.search import MANY_ROWS, RESTLESS, Plan, search, story, swee
 from subspaces.core.which_run import AGREEING, Run, Start, best_run
 from subspaces.data.in_view import RowsInView
 from subspaces.messages import (
-    FEWER_CLUSTERS,
-    SMALLER_DIMENSION,
     Advice,
     ChoiceWarning,
     NotConvergedWarning,
     ParameterError,
+    simpler,
 )
 from subspaces.progress import Step
 from subspaces.psc.doubts import warn_of_an_early_end
@@ -67,7 +66,7 @@ def best_partition(
     if chosen is not None:
         labels = landmarks.extend(problem, chosen, best.clustering.labels)
         best = sweep(RowsInView(quick), replace(best, first=labels), plan)
-        settings.tell(Step("run", 1, 1, f"all samples from {story(best)}"))
+        settings.tell(Step("run", 1, 1, f"all samples {story(best)}"))
     if is_quick:
         found = replace(best, first=best.clustering.labels)
         best = sweep(RowsInView(problem), found, plan, restless_sweeps=1)
@@ -136,7 +135,7 @@ def warn_of_a_poor_end(
         doubt(
             NotConvergedWarning,
             "cycle",
-            "{moving} of {n_samples} samples kept moving between clusters, so their labels are "
+            "{moving} of {n_samples} samples kept moving between clusters, so some labels are "
             "uncertain.",
             Advice("fit again with another <random_state> and compare the labels", "random_state"),
             moving=moving,
@@ -149,10 +148,11 @@ def warn_of_a_poor_end(
         doubt(
             ChoiceWarning,
             "refilled",
-            "A cluster became too small for its dimension in {refilled} of {starts} starts, "
+            "A cluster became too small for its dimension in {refilled} of {starts:#start}, "
             "so <n_clusters={n_clusters}> may be too many.",
-            FEWER_CLUSTERS,
-            SMALLER_DIMENSION,
+            *simpler(
+                int(settings.n_clusters), np.max(settings.n_components), bool(settings.affine)
+            ),
             refilled=refilled,
             starts=len(swept),
             n_clusters=settings.n_clusters,

@@ -17,6 +17,7 @@ from subspaces.messages import (
     Message,
     NotConvergedWarning,
     TrustWarning,
+    simpler,
     use,
 )
 from subspaces.runtime.warning import doubt
@@ -135,10 +136,11 @@ def warn_of_constant_columns(X: Array, names: NDArray[Any] | None) -> None:
     doubt(
         DataWarning,
         "constant_variables",
-        "Some variables are constant but not 0, which moves all samples away from the origin: "
-        "{variables}.",
+        "{n:#variable is|variables are} constant but not 0, which moves all samples away from the "
+        "origin: {variables}.",
         use("affine", True),
-        Advice("leave these variables out"),
+        Advice(f"leave {'it' if len(called) == 1 else 'them'} out"),
+        n=len(called),
         variables=called,
     )
 
@@ -180,8 +182,7 @@ def warn_of_repulsion(
             "The weakest axis of cluster {cluster} is only {ratio:.1f} times as strong as noise, "
             "so the cluster may lose samples that belong to it.",
             use("criterion", "loo_projection"),
-            SMALLER_DIMENSION,
-            FEWER_CLUSTERS,
+            *simpler(len(sizes), subspaces[k].basis.shape[1], bool(np.any(subspaces[k].centre))),
             cluster=k,
             size=int(sizes[k]),
             ratio=float(pulls[k]),
@@ -217,7 +218,7 @@ def warn_of_single_samples(
     doubt(
         TrustWarning,
         "single_samples",
-        "{clusters:#cluster has|clusters have} only one sample: {samples}.",
+        "{clusters:#cluster has only one sample|clusters have only one sample each}: {samples}.",
         Advice(f"leave {'that sample' if len(single) == 1 else 'these samples'} out"),
         FEWER_CLUSTERS,
         *advice,
@@ -233,7 +234,7 @@ def warn_of_an_early_end(reason: str, max_iter: int, n_clusters: int) -> None:
         doubt(
             NotConvergedWarning,
             "max_iter",
-            "The fit stopped at <max_iter={max_iter}> before it converged.",
+            "The fit reached <max_iter={max_iter}> before it converged.",
             MORE_ITERATIONS,
             max_iter=max_iter,
         )

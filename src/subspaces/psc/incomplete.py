@@ -20,7 +20,7 @@ from subspaces.core.dimensions import dimensions_of
 from subspaces.core.incomplete import Cells, FittedMixture, IncompleteMixture, as_subspace
 from subspaces.core.likelihood import as_divisor
 from subspaces.data.kinds import SurveyedBlocks, blocks_of, survey_of
-from subspaces.messages import FILL, SMALLER_DIMENSION, Advice, DataWarning, ParameterError
+from subspaces.messages import FILL, Advice, DataWarning, ParameterError, simpler
 from subspaces.pca.missing import (
     IncompletePCA,
     row_errors,
@@ -171,16 +171,17 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
     rank = max(min(together, p // 2, n // 3), 1)
     found = incomplete.filled_by_pca(shifted, rank, affine)
     warn_of_low_values(cells, found.image)
+    smaller = simpler(1, max(dimensions), affine)
     if known is not None:
         doubt(
             DataWarning,
             "empty_variables",
-            "The fit skipped {few} of {p} variables, because they have too few values for "
+            "The fit skipped {few} of {p} variables with too few values for "
             "<n_components={n_components}>.",
-            SMALLER_DIMENSION,
+            *smaller,
             Advice(
-                "leave these variables out",
-                command="add <drop_missing=0.5> to leave these variables out",
+                "leave out such variables",
+                command="add <drop_missing=0.5> to leave out such variables",
             ),
             few=int(np.sum(known == 0)),
             p=p,
@@ -191,10 +192,10 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
         doubt(
             DataWarning,
             "empty_samples",
-            "{few} of {n} samples have too few values for the dimension of their cluster, so "
-            "their labels are unreliable.",
-            SMALLER_DIMENSION,
-            Advice("leave these samples out"),
+            "{few:#of {n} samples has|of {n} samples have} too few values for the dimension of "
+            "the cluster, so the label may be wrong.",
+            *smaller,
+            Advice("leave out such samples"),
             few=few,
             n=n,
         )

@@ -22,11 +22,11 @@ from subspaces.core.rows import Rows, centred_rows
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.messages import (
     FEWER_CLUSTERS,
-    SMALLER_DIMENSION,
     Advice,
     ChoiceWarning,
     ParameterError,
     ParameterTypeError,
+    simpler,
     use,
 )
 from subspaces.progress import Tell, silence
@@ -184,7 +184,7 @@ def pose(
             "full_rank",
             "<n_components={n_components}> equals the rank of the table, so a subspace fits "
             "every sample exactly.",
-            SMALLER_DIMENSION,
+            *simpler(1, max(dimensions), affine),
             n_components=max(problem.dimensions),
         )
     if settings.criterion == "auto":

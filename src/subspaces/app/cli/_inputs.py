@@ -125,7 +125,7 @@ def _check_variables(table: Table, path: Path) -> None:
     empty = np.flatnonzero(np.isnan(table.data).all(axis=0))
     if len(empty):
         raise ValueError(
-            f"{path}: no sample has a value for {_quoted(table.variable_names, empty)}. Add "
+            f"{path}: all values of {_quoted(table.variable_names, empty)} are missing. Add "
             "--drop-missing 0.5 to leave out variables that are mostly missing."
         )
 
@@ -137,7 +137,7 @@ def _mostly_missing(table: Table) -> list[Message]:
     if not 0 < len(names) < len(table.variable_names):
         return []
     fact = "{n:#variable is|variables are} more than half empty: {names}."
-    advice = Advice(f"add <drop_missing={HALF:g}> to leave them out", "drop_missing")
+    advice = Advice(f"add <drop_missing={HALF:g}> to leave out such variables", "drop_missing")
     facts = {"n": len(names), "names": names}
     return [Message("mostly_missing", fact, facts, (advice,), "DataWarning")]
 
@@ -156,8 +156,8 @@ def _with_enough_values(
     empty = np.flatnonzero(np.isnan(kept.data).all(axis=1))
     if len(empty) and not source.drop_empty:
         raise ValueError(
-            f"{source.data}: after leaving out {listed(kept.left_out)}, these samples have no "
-            f"values: {_quoted(table.sample_names, empty)}. Add --drop-empty, or try a larger "
+            f"{source.data}: after leaving out {listed(kept.left_out)}, no values are left for "
+            f"{_quoted(table.sample_names, empty)}. Add --drop-empty, or try a larger "
             "--drop-missing."
         )
     fact = "Left out {n:#variable} with too many missing values: {names}."

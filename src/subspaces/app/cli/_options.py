@@ -439,9 +439,10 @@ def check_count(numbers: "Numbers", n_clusters: int | str, option: str) -> None:
     """Raise ValueError if ``numbers`` is a list without exactly one number per cluster."""
     if not isinstance(numbers, list) or len(numbers) == n_clusters:
         return
+    each = "one for each" if n_clusters not in ("auto", 1) else f"set --clusters {len(numbers)}"
     raise ValueError(
         f"{option} has {len(numbers)} numbers for --clusters {n_clusters}. Give one for all "
-        "clusters, or one for each."
+        f"clusters, or {each}."
     )
 
 
@@ -459,7 +460,7 @@ def check_dims(dims: "Numbers", *, affine: "bool | Auto") -> None:
     except ValueError as error:
         if affine:
             raise
-        raise ValueError(f"{str(error)[:-1]}, or add --affine.") from None
+        raise ValueError(f"{str(error)[:-1]}, or to 0 with --affine.") from None
 
 
 def check_limit(limit: int | None, asked: "Numbers", option: str) -> None:

@@ -128,8 +128,9 @@ def with_word_on_levels(trust: Trust, model: SubspaceClusterer) -> Trust:
     levels = clusters_of_levels(model.subspaces_, model.cluster_means_, facts_of(model).sizes)
     if not levels:
         return trust
-    which = "each cluster" if len(levels) == len(model.subspaces_) else f"cluster {listed(levels)}"
-    fact = "The first axis of {which} is just the mean of its samples."
+    which = f"cluster{'s' * (len(levels) > 1)} {listed(levels)}"
+    which = "each cluster" if len(levels) == len(model.subspaces_) else which
+    fact = "In {which}, the first axis is just the mean of the samples."
     facts = {"which": which, "clusters": levels}
     subtract = Advice("add <affine=True> to subtract the mean first", "affine", True)
     level = Message("mean_level", fact, facts, (subtract,), "TrustWarning")
@@ -154,8 +155,9 @@ def with_word_on_two_values(trust: Trust, model: SubspaceClusterer, table: Table
     if not followed or adjusted_rand_score(labels, combined) < FOLLOWS:
         return trust
     names = [table.variable_names[j] for j in followed]
-    fact = "The clusters mostly follow {names}, which {has} only two values."
-    facts = {"names": names, "has": "has" if len(names) == 1 else "have"}
+    fact = "The clusters mostly follow {names}, which {have}."
+    have = "has only two values" if len(names) == 1 else "have only two values each"
+    facts = {"names": names, "have": have}
     others = Advice("add <ignore={names!r}> to find other clusters", "ignore")
     said = Message("two_values", fact, facts, (others,), "TrustWarning")
     return replace(trust, doubts=(*trust.doubts, said))

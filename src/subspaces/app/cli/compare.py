@@ -76,10 +76,7 @@ def compare(
     Said(table.notes, [*doubts, *further]).say()
     slow = [name for name in SLOW if name in chosen]
     if slow and len(table.data) > MANY_SAMPLES:
-        note(
-            f"This may take minutes. It is faster if you leave {' and '.join(slow)} out of "
-            "--methods."
-        )
+        note(f"This may take minutes. To save time, choose --methods without {' and '.join(slow)}.")
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
             table.frame,

@@ -92,7 +92,8 @@ def _of_model(
     n_clusters = facts_of(fitted).n_clusters
     if names and len(names) != n_clusters:
         raise ValueError(
-            f"--cluster-names has {len(names)} names for {n_clusters} clusters. Give one for each."
+            f"--cluster-names has {len(names)} name{'s' * (len(names) > 1)} for {n_clusters} "
+            f"cluster{'s' * (n_clusters > 1)}. Give one for each."
         )
     kept = fitted.record_.sample_names
     if more and kept is None:

@@ -109,9 +109,9 @@ def _row_remedy(rows: Sequence[str], wanted: Wanted) -> str:
     remedy = f"<ignore={shown}> to leave {'it' if len(rows) == 1 else 'them'} out"
     if wanted.labels is not None:
         return f"Add {remedy}"
-    side = "" if wanted.samples_in_columns else "<samples='columns'>, "
+    side = "" if wanted.samples_in_columns else "<samples='columns'> and "
     labels = f"<labels={literal(repr(rows[0]))}>"
-    return f"Add {side}{labels} if the row has the known classes, or {remedy}"
+    return f"Add {side}{labels} if that row has the known classes, or {remedy}"
 
 
 def _strays(sheet: Sheet, mask: Mask) -> str:

@@ -24,14 +24,15 @@ from subspaces.app.tables._sheet import (
 from subspaces.app.tables._table import to_table
 from subspaces.app.tables._text import Grid, from_grid, tidied
 from subspaces.app.tables._units import as_numbers
-from subspaces.messages import Message, noted, refused
+from subspaces.messages import Message, listed, noted, refused
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ARRAYS = "an NPZ file of plain arrays, 'X' and names"
+ARRAYS = "an NPZ file of plain arrays"
+SAVE = ". Save it with np.savez(path, X=table), with a table of numbers"
 VARIABLES = ("variable_names", "genes", "feature_names")
 SAMPLES = ("sample_names", "samples")
 # Bytes of memory that a byte of an unpacked sheet takes as cells and numbers.
@@ -42,8 +43,8 @@ ADVICE = ". Save it as .xlsx, or rename it to .csv if it is a text file"
 
 def read_npz(path: Path, wanted: Wanted) -> Table:
     """Return the table in an NPZ file: array X and, if present, classes y and arrays of names."""
-    content = zip_content(path, ARRAYS, room=2)
-    with expecting(path, ARRAYS), np.load(content, allow_pickle=False) as read:
+    content = zip_content(path, ARRAYS, room=2, advice=SAVE)
+    with expecting(path, ARRAYS, SAVE), np.load(content, allow_pickle=False) as read:
         found = dict(read)
     arrays = {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
     return from_arrays(path, arrays, wanted, wanted.labels or "y")
@@ -54,9 +55,10 @@ def from_arrays(
 ) -> Table:
     """Return the table of the array X, with the classes in the array ``labels`` if it is there."""
     if "X" not in arrays:
+        only = f", only {listed(list(map(repr, arrays)))}" if arrays else ""
         raise refused(
             "path",
-            f"{path} has no array 'X'{offered('X', arrays)}. Save the table under the name X.",
+            f"{path} has no array 'X'{only}. Save the table under that name.",
         )
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
@@ -80,8 +82,8 @@ def from_arrays(
         if arrays[name].shape != (count,):
             raise refused(
                 "path",
-                f"{path}: {name!r} has shape {arrays[name].shape}, but for 'X' it must be "
-                f"({count},). Save one entry for each.",
+                f"{path}: {name!r} has shape {arrays[name].shape}. Save one with shape ({count},), "
+                "to match 'X'.",
             )
         return as_texts(arrays[name])
 

@@ -27,7 +27,7 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
         ("rows of variables", n_rows, len(cells) - 1 - n_extra),
     ):
         if said != found:
-            begin = f"{path}, line 2 says {said} {what}, but there are {found}"
+            begin = f"{path}, line 2: the number of {what} is {said}, but should be {found}"
             raise refused("path", f"{begin}. Check that the file is complete.")
     classes = {row[0]: row[first:] for row in cells[1 : 1 + n_extra]}
     labels, body = wanted.labels, cells[1 + n_extra :]

@@ -90,7 +90,7 @@ def _without_class(table: Table) -> Iterator[DataWarning]:
     classes = table.classes or ()
     names = [name for name, own in zip(table.sample_names, classes, strict=False) if not own]
     if names:
-        fact = "{n:#sample has|samples have} no class and do not count in comparisons: {names:'}."
+        fact = "Comparisons leave out {n:#sample} without a class: {names:'}."
         yield DataWarning("no_class", fact, n=len(names), names=names)
 
 
@@ -171,7 +171,7 @@ def _identifiers(table: Table) -> Iterator[DataWarning]:
             "identifiers",
             "{n:#variable looks|variables look} like row numbers or IDs: {names}.",
             Advice(f"add <ignore={{names!r}}> to leave {them} out", "ignore"),
-            Advice("set <sample_names={names[0]!r}> to use it as names", "sample_names"),
+            Advice("set <sample_names={names[0]!r}> to name the samples", "sample_names"),
             n=len(names),
             names=names,
         )
@@ -191,8 +191,10 @@ def _marks(table: Table) -> Iterator[DataWarning]:
                     found.setdefault(f"{mark:g}", []).append(table.variable_names[j])
     if found:
         names = list(dict.fromkeys(chain.from_iterable(found.values())))
-        fact = "{marks} is far from all other values in {n:#variable} ({names})."
-        advice = Advice("add <missing={marks!r}> if that marks missing values", "missing")
+        one = len(found) == 1
+        are, mark = ("is", "it marks") if one else ("are", "they mark")
+        fact = f"{{marks}} {are} far from all other values in {{n:#variable}} ({{names}})."
+        advice = Advice(f"add <missing={{marks!r}}> if {mark} missing values", "missing")
         yield DataWarning("marks", fact, advice, marks=list(found), n=len(names), names=names)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces._types import Array, Counts, Mask
-from subspaces.messages import ParameterError, refused, use
+from subspaces.messages import ParameterError, listed, refused, use
 
 Texts = NDArray[np.object_]
 
@@ -167,6 +167,5 @@ def offered(wanted: str, names: Iterable[object]) -> str:
     near = alike or ends or get_close_matches(wanted, known, n=1)
     if near:
         return f". Did you mean {near[0]!r}?"
-    first = [name if name.isprintable() else repr(name) for name in known[:5]]
-    shown = ", ".join(first) + (", ..." if len(known) > 5 else "")
-    return f". It has {shown}" if shown else ""
+    shown = listed([name if name.isprintable() else repr(name) for name in known])
+    return f". It has {shown}." if shown else "."

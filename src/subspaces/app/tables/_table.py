@@ -18,7 +18,7 @@ from subspaces.app.tables._commas import (
 )
 from subspaces.app.tables._sheet import Sheet, Side, Texts, Wanted, offered
 from subspaces.app.tables._units import as_numbers
-from subspaces.messages import Advice, Message, ParameterError, literal, noted, refused, use
+from subspaces.messages import Advice, Message, ParameterError, listed, literal, noted, refused, use
 from subspaces.named_table import Table, without_empty
 
 # What people call rows below a table that are no samples.
@@ -48,7 +48,7 @@ def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[Message] 
         raise ParameterError(
             "drop_empty",
             "{path}, {place}: {n:#sample has|samples have} no values ({names:'}).",
-            Advice("add <drop_empty=True> to leave them out", "drop_empty", True),
+            Advice("add <drop_empty=True> to leave out empty samples", "drop_empty", True),
             path=path,
             place=sheet.samples.place(empty[0]),
             n=len(empty),
@@ -74,12 +74,12 @@ def _asked_for(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, tuple[s
         return sheet, ()
     asked = sheet.variables.among(wanted.variables)
     if not asked.any():
-        first = ", ".join(list(wanted.variables)[:3])
+        first = listed(list(wanted.variables), 3)
         other = "columns" if sheet.variables.kind == "column" else "rows"
         is_turned = sheet.samples.among(wanted.variables).any()
         raise ParameterError(
             "variables",
-            "{path} has none of the variables of the model ({first}, ...).",
+            "{path} has none of the variables of the model ({first}).",
             use("samples", other) if is_turned else Advice("choose a table with these columns"),
             path=path,
             first=first,
@@ -134,7 +134,7 @@ def _check_classes(path: Path, sheet: Sheet) -> None:
         raise ParameterError(
             "ignore",
             "{path}, {place}: {names[0]!r} has no class and looks like a row of totals.",
-            Advice("add <ignore={names!r}> to leave it out", "ignore"),
+            Advice("add <ignore={names!r}> to leave out such rows", "ignore"),
             path=path,
             place=sheet.samples.place(totals[0]),
             names=names,
