@@ -15,6 +15,7 @@ from subspaces.messages import (
     message_of,
     note,
     shown,
+    simpler,
     use,
 )
 
@@ -52,6 +53,26 @@ def test_names_from_a_table_are_no_tokens():
     )
     assert str(said) == "Sample <b=1>{0} and a, b, c, d, e and 2 more of more than 99 %."
     assert str(note("a <b> {c}")) == "a <b> {c}"
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ([], ""),
+        (["a"], "a"),
+        (["a", "b"], "a and b"),
+        (list("abcdef"), "a, b, c, d, e and 1 more"),
+    ],
+)
+def test_names_are_listed_as_they_are_spoken(names, said):
+    assert str(Message("x", "{names}", {"names": names})) == said
+
+
+def test_nothing_impossible_is_advised():
+    assert [each.parameter for each in simpler(2, 2)] == ["n_clusters", "n_components"]
+    assert [each.parameter for each in simpler(2, 1)] == ["n_clusters"]
+    assert [each.parameter for each in simpler(1, 1, affine=True)] == ["n_components"]
+    assert simpler(1, 0, affine=True) == ()
 
 
 def test_warnings_can_be_pickled():

@@ -78,7 +78,7 @@ def test_columns_of_text_are_refused_with_what_leaves_them_out(refused):
     assert "line 2, column 2 ('gene_name'): 'TP53' is not a number. " in said
     assert "Add ignore_text=True to leave out the 2 columns of text (gene_name and biotype)" in said
     assert "labels" not in said  # classes are a row where samples are columns
-    assert refused(PATIENTS).endswith("columns of text (date (dates), site).")
+    assert refused(PATIENTS).endswith("columns of text (date (dates) and site).")
     more = PATIENTS + "C,1,2024-05-03,2,Bonn\nD,3,2024-05-04,4,Köln\n"
     assert "and labels='site' if that column has the known" in refused(more)
     said = refused(more, ignore=["date"])

@@ -77,9 +77,10 @@ def use(parameter: str, value: Any, command: str | None = None) -> Advice:
     return Advice(f"use <{parameter}={literal(repr(value))}>", parameter, value, command)
 
 
-def simpler(n_clusters: int, dimension: int, affine: bool = False) -> list[Advice]:
+def simpler(n_clusters: int, dimension: int, affine: bool = False) -> tuple[Advice, ...]:
     """Return the advice to try fewer clusters or a smaller dimension, if there are any."""
-    return [FEWER_CLUSTERS] * (n_clusters > 1) + [SMALLER_DIMENSION] * (dimension + affine > 1)
+    fewer = (FEWER_CLUSTERS,) if n_clusters > 1 else ()
+    return (*fewer, SMALLER_DIMENSION) if dimension + affine > 1 else fewer
 
 
 FEWER_CLUSTERS = Advice("try fewer clusters", "n_clusters")

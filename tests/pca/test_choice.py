@@ -309,5 +309,5 @@ def test_a_guess_says_whether_the_next_axis_is_more_than_noise():
         for each in ratios
     )
     assert (more.code, less.code) == ("guess", "guess")
-    assert "more than noise" in more.fact
-    assert "more than noise" not in less.fact
+    assert "stronger than noise" in more.fact
+    assert "stronger than noise" not in less.fact

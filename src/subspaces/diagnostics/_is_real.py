@@ -230,7 +230,7 @@ def is_real(
     """
     fitted, X = _last_step(model, X)
     least = 1.0 / (n_nulls + 1) if n_nulls in range(1, FEWEST_NULLS) else 1.0
-    why = ", because p could not be below {least:.2g}" * (least < 1.0)
+    why = ", because p could not be below {least:.2g}" if least < 1.0 else ""
     n_nulls = as_count(n_nulls, "n_nulls", low=FEWEST_NULLS, why=why, least=least)
     null = as_choice(null, "null", get_args(NullKind))
     stop = n_nulls if early_stop is None else as_count(early_stop, "early_stop", low=1)
