@@ -331,7 +331,7 @@ def test_a_table_on_its_side_is_a_hint(run, tmp_path):
         "fit", path, "--clusters", 2, "--out", tmp_path / "r", "--no-page", "--no-stability"
     )
     assert ended.code == 0
-    assert "60 samples have names that look like genes (0_at, 1_at, 2_at)" in ended.err
+    assert "60 samples have names like '0_at', as genes do" in ended.err
     assert "Set --samples columns" in ended.err
 
 

@@ -75,8 +75,8 @@ def doubts(table: Table, samples: str) -> list[DataWarning]:
     found = []
     if seem_swapped(table):
         fact = (
-            "{n} samples have names that look like genes ({names}), so samples and variables "
-            "may be swapped."
+            "{n} samples have names like {names[0]!r}, as genes do, so samples and variables may "
+            "be swapped."
         )
         advice = Advice("set <samples={other!r}> if they are", "samples")
         facts = {"n": len(table.data), "other": "rows" if samples == "columns" else "columns"}
