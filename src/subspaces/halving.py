@@ -306,11 +306,13 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
         also = [i for i in found.solid if i != found.best]
         fact += f" Both halves also find all of {_named(found, also)}." if also else ""
         return Verdict("most_stable", fact, figures, grade=grade)
-    why = "the largest number for which both halves of the samples find every cluster"
+    why = "the largest number for which both halves find every cluster"
     why = why if found.solid else "the smallest of these"
     least = found.stability[[*found.equally_stable, *found.solid]].min()
-    agreed = _named(found, np.flatnonzero(found.stability >= least).tolist())
-    fact = f"Halves agree most on {agreed}. We chose {{chosen:#cluster}}, {why}."
+    others = np.flatnonzero((found.stability >= least) & (np.arange(len(measured)) != found.best))
+    own = f"{found.stability[found.best]:.2f}"
+    rest = _named(found, others.tolist())
+    fact = f"We chose {{chosen:#cluster}} (halves agree to {own}), {why}. Others: {rest}."
     return Verdict("several", fact, figures, grade=Grade.DOUBTFUL)
 
 

@@ -791,7 +791,7 @@ def test_a_cluster_without_axes_is_a_mean_profile(run, cells_file, tmp_path):
     assert ended.code == 0, ended.err
     assert ended.out.count("0 (mean)") == 3
     page = (out / "report.html").read_text().split('<script type="application/json"')[0]
-    assert "only a mean" in page
+    assert "described by its mean" in page
     assert "0 dimensions" not in page
     assert json.loads((out / "summary.json").read_text())["taken_for"] in page
 

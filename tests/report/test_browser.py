@@ -104,7 +104,7 @@ def test_a_sample_is_found_in_the_picture(page):
     assert said.inner_text() == "0 samples found"
     search.fill("")
     assert said.inner_text() == ""
-    assert place.evaluate("place => place.data[0].marker.opacity") == 0.85
+    assert place.evaluate("place => place.data[0].marker.opacity") == 1
 
 
 def test_the_heat_map_tells_samples_and_variables(page):

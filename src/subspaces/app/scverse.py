@@ -206,7 +206,7 @@ def pca_components(
     >>> pca_components(cells)
     3
     >>> cells.uns["pca_components"]["verdict"]
-    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
+    '3 components are stronger than noise. Noise hides components below 0.77 % of the variance.'
     """
     _check_source(adata, layer, use_rep)
     matrix, name = _chosen_matrix(adata, layer, use_rep)

@@ -405,8 +405,8 @@ def _verdict(worth: str, one_group: float, rates: Array | None, failed: str) -> 
         )
         return Verdict("one_group", fact, figures, grade=Grade.NO)
     fact = (
-        f"{worth} A split-half test corrects for that, and {{found:,}} of {{tested:,}} tests "
-        f"{'is' if found == 1 else 'are'} significant (false discovery rate {{level:%}})."
+        f"{{found:,}} of {{tested:,}} split-half tests {'is' if found == 1 else 'are'} significant "
+        "(false discovery rate {level:%}). Prefer these to the other p-values, which are too small."
     )
     return Verdict("split_half", fact, figures, grade=Grade.SURE)
 

@@ -37,6 +37,8 @@ from subspaces.starts.spectral import k_means_labels
 
 # If K-means agrees with a larger share of the labels, it found the same groups by their means.
 BY_MEANS = 0.8
+# From this agreement with K-means on there is nothing to compare.
+SAME = 0.995
 # The largest number of samples that K-means sees: a share of 2,000 is known to about 2 per cent.
 MOST_COMPARED = 2000
 # The lead in stability from which K-means is called steadier; a smaller one comes and goes with the

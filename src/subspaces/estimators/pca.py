@@ -111,7 +111,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     >>> model.fit_transform(signal + random.normal(size=(100, 30))).shape
     (100, 3)
     >>> model.choice_.verdict
-    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
+    '3 components are stronger than noise. Noise hides components below 0.77 % of the variance.'
     """
 
     n_components_: Annotated[int, "R"]

@@ -219,7 +219,7 @@ def pca_components(
     >>> found.n_components, found.low, found.high
     (3, 3, 3)
     >>> found.verdict
-    '3 components are stronger than noise. We cannot see components below 0.77 % of the variance.'
+    '3 components are stronger than noise. Noise hides components below 0.77 % of the variance.'
     """
     method = as_choice(method, "method", get_args(NoiseKind))
     random = as_generator(random_state)

@@ -224,7 +224,7 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
         return f" Only the {which} to predict values that we left out."
     if found.hidden > HIDES_ALL:
         return " The table is too small to detect any component."
-    return f" We cannot see components below {100 * found.hidden:.2g} % of the variance."
+    return f" Noise hides components below {100 * found.hidden:.2g} % of the variance."
 
 
 def _count_of(found: Components) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from subspaces.app.cli._said import with_option
 from subspaces.app.cli._words import in_options
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, is_real, means_or_directions, stability
+from subspaces.diagnostics._trust import SAME
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import facts_of
@@ -56,7 +57,8 @@ class Trust:
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdicts in ``found``, on stability, on K-means and on the dimension.
 
-        Whether K-means agrees is no grade of the clusters, so that it has none.
+        Whether K-means agrees is no grade of the clusters, so that it has none. If it finds the
+        same clusters, there is nothing to say.
         """
         return tuple(
             worded(
@@ -64,6 +66,7 @@ class Trust:
                 Grade.UNKNOWN if name == "means_or_directions" else Grade(entry["grade"]),
             )
             for name, entry in self.found.items()
+            if not entry.get("agreement", 0.0) >= SAME
         )
 
 

@@ -14,10 +14,12 @@ from subspaces.app.report._findings import Findings
 from subspaces.app.report._names import number, plotly_text
 from subspaces.runtime.extras import install
 
-# Okabe & Ito's colours that can be read on white and on black, and a number of symbols prime to
-# theirs: 42 clusters before a pair of colour and symbol comes again.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
-SYMBOLS = ("circle", "square", "diamond", "cross", "x", "circle-open", "square-open")
+# Okabe & Ito's colours that can be read on white and on black (the blue lighter, for black), and a
+# number of symbols prime to theirs: 42 clusters before a pair of colour and symbol comes again.
+COLOURS = ("#1F83C6", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
+# Of metadata, which are no clusters.
+PURPLES = ("#4A1486", "#BCBDDC", "#807DBA", "#D9D9D9", "#525252")
+SYMBOLS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "triangle-down")
 # Samples in no cluster.
 GREY, CROSS = "#888888", "x"
 DIVERGING = [[0.0, "rgb(213,94,0)"], [0.5, "rgba(127,127,127,0)"], [1.0, "rgb(0,114,178)"]]
@@ -31,6 +33,8 @@ NOTABLE = 20
 FAR = 20.0
 # Room above a figure for a colour bar, in pixels.
 BAR = 52
+# What plotly needs, in pixels, to keep the title of an axis off the numbers below a heat map.
+CELLS = 36
 # What the pointer shows: the text of the mark alone, without the name of its trace.
 TEXT_ALONE = "%{text}<extra></extra>"
 
@@ -41,15 +45,11 @@ def require_plotly() -> None:
         raise ImportError(f"The report needs plotly. {install('report')}")
 
 
-def colour(k: int) -> str:
-    """Return the colour of cluster ``k`` as a hex code, grey for -1; colours repeat after six."""
-    return GREY if k < 0 else COLOURS[k % len(COLOURS)]
-
-
-def shade(k: int) -> str:
-    """Return the colour of level ``k`` where no symbol tells it from others: paler after six."""
-    parts = [int(colour(k)[i : i + 2], 16) for i in (1, 3, 5)]
-    left = 0.55 ** (k // len(COLOURS)) if k >= 0 else 1.0
+def colour(k: int, of: Sequence[str] = COLOURS) -> str:
+    """Return the colour of cluster ``k`` as a hex code, grey for -1; paler once all are used."""
+    if k < 0:
+        return GREY
+    parts, left = [int(of[k % len(of)][i : i + 2], 16) for i in (1, 3, 5)], 0.55 ** (k // len(of))
     return "#" + "".join(f"{round(255 - left * (255 - part)):02x}" for part in parts)
 
 
@@ -152,22 +152,22 @@ def narrow(values: Any) -> Array:
     return given.astype(np.float32) if fits else given
 
 
-def marks(found: Findings, k: int, rows: Indices, *, size: int = 7, **trace: Any) -> dict[str, Any]:
+def marks(found: Findings, k: int, rows: Indices, **trace: Any) -> dict[str, Any]:
     """Return a plotly trace with one marker per sample in ``rows``, in the style of cluster ``k``.
 
     The hover text names the sample; ``trace`` adds or replaces entries, such as x and y.
     """
-    return dots(k, [_described(found, int(i)) for i in rows], size=size, **trace)
+    return dots(k, [_described(found, int(i)) for i in rows], **trace)
 
 
-def dots(k: int, text: Sequence[str], *, size: int = 7, **trace: Any) -> dict[str, Any]:
+def dots(k: int, text: Sequence[str], **trace: Any) -> dict[str, Any]:
     """Return a plotly trace with one marker per hover text, in the style of cluster ``k``."""
     return {
         "type": "scatter",
         "mode": "markers",
         "text": text,
         "hovertemplate": TEXT_ALONE,
-        "marker": {"color": colour(k), "symbol": symbol(k), "size": size, "opacity": 0.85},
+        "marker": {"color": colour(k), "symbol": symbol(k), "size": 7},
         **trace,
     }
 

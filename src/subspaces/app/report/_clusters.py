@@ -7,7 +7,6 @@ from subspaces.app.report._canvas import colour
 from subspaces.app.report._draft import Draft, named, note_on_thinning
 from subspaces.app.report._findings import Cluster
 from subspaces.app.report._names import count, escape
-from subspaces.app.report._names import dimension as in_dimensions
 from subspaces.app.report._summary import classes_in_words, heading
 from subspaces.diagnostics._beyond_chance import Apart
 from subspaces.diagnostics._markers import LEVEL
@@ -46,8 +45,7 @@ def clusters(draft: Draft) -> str:
 def _card(draft: Draft, cluster: Cluster) -> str:
     k, dimension = cluster.number, cluster.dimension or 0
     size = count(len(cluster.members), "sample")
-    if cluster.dimension is not None:
-        size += f", {in_dimensions(dimension)}"
+    size += f", {count(dimension, 'dimension')}" if dimension else ""
     known = classes_in_words(draft.found, k)
     size += f": {known}" if known else ""
     wide = " wide-card" if dimension else ""

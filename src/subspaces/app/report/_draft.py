@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from subspaces.app.report._canvas import thinned
 from subspaces.app.report._findings import Findings
-from subspaces.app.report._names import escape
+from subspaces.app.report._names import count, escape
 from subspaces.diagnostics import Markers, Stability
 from subspaces.selection import Selection
 
@@ -55,6 +57,15 @@ def named(sample_names: Sequence[str], rows: Any) -> str:
     """Return as HTML the names of the first five samples in ``rows``, and "and 3 more", say."""
     names = ", ".join(f'<bdi class="name">{escape(sample_names[i])}</bdi>' for i in rows[:NAMED])
     return names + (f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else "")
+
+
+def note_on_infinite(influence: Any, axis: str) -> str:
+    """Return a sentence on the samples whose influence is infinite; "" if there are none."""
+    alone = int(np.count_nonzero(np.isinf(influence)))
+    if not alone:
+        return ""
+    how = f"defines {axis} by itself, so its" if alone == 1 else f"each define {axis}, so their"
+    return f" {count(alone, 'sample')} {how} influence is infinite."
 
 
 def note_on_thinning(found: Findings) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from subspaces._types import Array
 from subspaces.app.report._canvas import (
     BAR,
+    CELLS,
     COLOURS,
     DIVERGING,
     TEXT_ALONE,
@@ -153,8 +154,9 @@ def loadings_chart(
     }
     bare = {"showgrid": False, "zeroline": False}
     across = {"tickvals": places, "ticktext": [str(r + 1) for r in places], **bare}
+    across["title"] = {"text": axis, "standoff": CELLS}
     margin = {"l": 56, "r": 12, "t": BAR, "b": 52}
-    return figure_of_list([cells], ticks, bare, xtitle=axis, xaxis=across, margin=margin)
+    return figure_of_list([cells], ticks, bare, xaxis=across, margin=margin)
 
 
 def curve(

@@ -15,6 +15,7 @@ from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import nearest_clusters
 from subspaces.facts import Facts, Samples, facts_of, samples_of
 from subspaces.messages import ParameterError, percent, refused
+from subspaces.metrics import matched_labels
 from subspaces.named_table import MissingValues, missing_values
 from subspaces.plots._picture import Column, columns, leading_axes, uncertain
 from subspaces.subspace import Subspace
@@ -84,11 +85,10 @@ class Findings:
     """All that the report shows of a model, except stability and selection, which callers add.
 
     common: the weights that all clusters share, for a method without subspaces, else None;
-    influence (n,), probabilities (n, K): None if the model has none; likelihoods: whether scores
-    are minus log densities; missing: how much of X is missing, None if nothing. names (K,): of the
-    clusters; columns: known classes and metadata; picture: where the samples lie; rows (n, p): the
-    clustered values, None if X was not given; p_values (n,): of the samples as outliers, None if
-    these were not looked for.
+    influence (n,), probabilities (n, K): None if the model has none; missing: how much of X is
+    missing, None if nothing. names (K,): of the clusters; columns: known classes and metadata;
+    picture: where the samples lie; rows (n, p): the clustered values, None if X was not given;
+    p_values (n,): of the samples as outliers, None if these were not looked for.
     """
 
     model: Any
@@ -100,7 +100,6 @@ class Findings:
     common: Loadings | None
     rivalry: Rivalry | None
     influence: Array | None
-    likelihoods: bool
     missing: MissingValues | None
     probabilities: Array | None
     names: list[str]
@@ -140,6 +139,21 @@ class Findings:
         own = self.classes or []
         with_class = [i for i, name in enumerate(own) if name and self.labels[i] >= 0]
         return [own[i] for i in with_class], self.labels[with_class]
+
+    @property
+    def mismatched(self) -> Mask | None:
+        """Which samples (n,) are not in the cluster that matches their class.
+
+        None without classes, or if there are more of them than clusters.
+        """
+        own, labels = self.known
+        if not 0 < len(set(own)) <= len(self.clusters):
+            return None
+        wrong = np.zeros(len(self.labels), dtype=bool)
+        known = [i for i, name in enumerate(self.classes or []) if name and self.labels[i] >= 0]
+        codes = np.unique(own, return_inverse=True)[1]
+        wrong[known] = matched_labels(labels, codes) != labels
+        return wrong
 
     @property
     def points(self) -> bool:
@@ -197,7 +211,6 @@ def gather(
         common=None if weights is None else _ranked(weights, weights[:, None]),
         rivalry=None if scores is None else rivalry(scores, labels, likelihoods=likelihoods),
         influence=getattr(model, "influence_", None),
-        likelihoods=likelihoods,
         missing=None if samples is None else missing_values(samples.rows),
         probabilities=getattr(model, "probabilities_", None),
         names=called,

@@ -18,7 +18,7 @@ from subspaces.app.report._pca import samples as pca_samples
 from subspaces.app.report._pca.draft import PCADraft
 from subspaces.app.report._pca.findings import FEWEST_SAMPLES, PCAFindings, gather_pca
 from subspaces.app.report._summary import Point, list_of_points, points_of_warnings
-from subspaces.app.report._tables import simple
+from subspaces.app.report._tables import simple, swatch
 from subspaces.app.tables import Column, Kind, columns_of, read_frame
 from subspaces.estimators import PSC
 from subspaces.messages import Grade, Message, listed, percent
@@ -166,7 +166,7 @@ def describe(frame: Any, random_state: Seed = 0) -> FrameDraft:
         clusters = _clusters(rows[numbers], random_state)
         own = None if clusters is None else clusters.names
         pca = gather_pca(rows, least=DRAWN, random_state=random_state, classes=own)
-        pca = replace(pca, class_word="")
+        pca = replace(pca, class_word="", coded=any(c.kind is Kind.CATEGORY for c in columns))
         doubts += pca.warned
     return FrameDraft(columns, names, used, pca, clusters, tuple(doubts))
 
@@ -215,7 +215,10 @@ def _points(draft: FrameDraft) -> Iterator[Point]:
     if pca is not None:
         known, out = pca.components, pca.outliers
         yield Point("Components", escape(known.verdict), "components", known.grade)
-        yield Point("Outliers", escape(out.verdict), "outliers", out.grade)
+        # A sample far from all groups can be amid them, so that there is no proof of none.
+        grouped = draft.clusters is not None and draft.clusters.names is not None
+        grade = Grade.UNKNOWN if grouped and out.grade is Grade.SURE else out.grade
+        yield Point("Outliers", escape(out.verdict), "outliers", grade)
     elif len(draft.names) < FEWEST_SAMPLES:
         yield Point("No PCA", f"A PCA needs at least {FEWEST_SAMPLES} samples.")
     else:
@@ -308,7 +311,8 @@ def clusters(draft: FrameDraft) -> str | None:
     if own is None:
         return verdict
     members = {k: found.labels == k for k in range(int(found.labels.max()) + 1)}
-    heads = ["Column", *(f"Cluster {k} ({int(m.sum()):,})" for k, m in members.items())]
+    own = [f"{swatch(k)}Cluster {k} ({int(m.sum()):,})" for k, m in members.items()]
+    heads = ["Column", *own]
     told = []
     for column in draft.columns:
         if column.kind is Kind.NUMBER and column.numbers is not None:
@@ -325,7 +329,7 @@ def clusters(draft: FrameDraft) -> str | None:
     told.sort(key=lambda each: -each[0])
     rows = [[_name(c), *map(number, means)] for _, c, means in told[:TELLING]]
     caption = "Mean of each cluster, for the variables that differ most between clusters."
-    tables = simple(caption, heads, rows)
+    tables = simple(caption, heads, rows, kind="whole numbers")
     shared = [
         [_name(c), *(_most(c, draft.used, m) for m in members.values())]
         for c in draft.columns

@@ -18,6 +18,7 @@ from subspaces.app.report._tables import (
 from subspaces.diagnostics import Markers
 from subspaces.diagnostics._beyond_chance import called
 from subspaces.diagnostics._markers import LEVEL
+from subspaces.messages import Grade
 
 # How many markers of each cluster the table has at most, and at least, and in all if these allow.
 MOST_EACH, LEAST_EACH, MOST = 50, 10, 400
@@ -38,8 +39,10 @@ def markers(draft: Draft) -> str | None:
     found = draft.markers
     if found is None:
         return None
-    explained = f'<p class="quiet small">{_columns(found)}</p>'
+    explained = f"<details><summary>The columns</summary><p>{_columns(found)}</p></details>"
     words = escape(" ".join([found.verdict, *found.notes]))
+    if found.grade is Grade.SURE:
+        words = f"Use Split FDR. {found.one_group:.2g} is the least it can give. {words}"
     return f"<p>{words}</p>{_overview(draft.found, found)}{explained}{_table(draft.found, found)}"
 
 
@@ -106,7 +109,6 @@ def _columns(found: Markers) -> str:
     if _is_known(found, "fdr_split"):
         words += (
             " Split FDR is the false discovery rate of the split-half test, which clusters the "
-            "samples by one half of the variables and tests the other half. It is never below "
-            f"{found.one_group:.2g}, the p-value of the test for a single group."
+            "samples by one half of the variables and tests the other half."
         )
     return words

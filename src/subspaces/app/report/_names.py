@@ -63,21 +63,18 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value + 0.0:.3g}"
 
 
-def dimension(value: int) -> str:
-    """Return ``2 dimensions``, say, as text; ``mean profile`` for 0."""
-    return count(value, "dimension") if value else "only a mean"
-
-
 def shape_of(answer: Mapping[str, Any]) -> str:
-    """Return the dimensions and the centre of an answer: ``dimensions 1 and 3, with centres``."""
-    centres = "with centres" if answer["affine"] else "through the origin"
-    return f"{dimensions_of(answer['n_components'])}, {centres}"
+    """Return the dimensions and the centre of an answer: ``1 and 3 dimensions around a mean``."""
+    if not any(answer["n_components"]):
+        return "each described by its mean"
+    centres = "around a mean" if answer["affine"] else "through the origin"
+    return f"{dimensions_of(answer['n_components'])} {centres}"
 
 
 def dimensions_of(sizes: Sequence[int]) -> str:
-    """Return the dimensions of clusters as text: ``dimensions 1 and 3``, say."""
+    """Return the dimensions of clusters as text: ``1 and 3 dimensions``, say."""
     several = in_a_row(sizes) if len(sizes) <= LISTED else f"{min(sizes)} to {max(sizes)}"
-    return f"dimensions {several}" if len(set(sizes)) > 1 else f"dimension {sizes[0]}"
+    return f"{several} dimensions" if len(set(sizes)) > 1 else count(sizes[0], "dimension")
 
 
 def count(value: int, thing: str) -> str:

@@ -7,14 +7,15 @@ import numpy as np
 from subspaces._types import Array, Indices, Labels
 from subspaces.app.report._canvas import (
     BAR,
+    CELLS,
     DIVERGING,
     GREY,
+    PURPLES,
     colour,
     colour_bar,
     figure,
     narrow,
     random_part,
-    shade,
     symbol,
 )
 from subspaces.app.report._draft import Draft
@@ -133,18 +134,20 @@ def _cloud(found: Findings, columns: list[Column]) -> Any:
 def _for_script(found: Findings, of: Column, kept: Indices) -> dict[str, Any]:
     if not of.levels:
         return {"name": of.name, "values": _short(of.values[kept])}
-    levels = [
-        {"name": level, "color": colour(c), "symbol": symbol(c)}
-        for level, c in zip(of.levels, _colours(found, of), strict=True)
-    ]
+    looks = zip(of.levels, _looks(found, of), strict=True)
+    levels = [{"name": level, "color": shade, "symbol": mark} for level, (shade, mark) in looks]
     return {"name": of.name, "levels": levels, "values": of.codes[kept].tolist()}
 
 
-def _colours(found: Findings, of: Column) -> list[int]:
-    """Return the number of the colour of each level."""
+def _looks(found: Findings, of: Column) -> list[tuple[str, str]]:
+    """Return the colour and symbol of each level: known classes have those of their clusters."""
+    numbers = range(len(of.levels))
     if of.name == "Cluster" and of.levels == found.names:
-        return list(range(len(of.levels)))
-    return picture.as_colours_of_clusters(of, found.labels, len(found.clusters)).tolist()
+        return [(colour(k), symbol(k)) for k in numbers]
+    if found.classes is None or of is not found.columns[0]:
+        return [(colour(k, PURPLES), symbol(k)) for k in numbers]
+    places = picture.as_colours_of_clusters(of, found.labels, len(found.clusters))
+    return [(colour(k), symbol(k)) for k in places.tolist()]
 
 
 def _short(values: Array) -> list[float | None]:
@@ -177,10 +180,9 @@ def _legend(found: Findings) -> str:
     lines = []
     for bar in found.columns[:BARS]:
         if 0 < len(bar.levels) <= LISTED:
-            shades = map(shade, _colours(found, bar))
             entries = "".join(
-                f'<span><i style="background:{look}"></i>{escape(level)}</span>'
-                for level, look in zip(bar.levels, shades, strict=True)
+                f'<span><i style="background:{shade}"></i>{escape(level)}</span>'
+                for level, (shade, _) in zip(bar.levels, _looks(found, bar), strict=True)
             )
             lines.append(f"<p><b>{escape(bar.name)}</b>{entries}</p>")
     return f'<div class="legend small">{"".join(lines)}</div>' if lines else ""
@@ -218,6 +220,7 @@ def _heat(found: Findings, rows: Array, variables: Indices) -> Any:
     line = {"type": "line", "yref": "y", "y0": top - 0.5, "y1": top + len(names) - 0.5}
     line |= {"line": {"width": 1.5, "color": GREY}}
     bare = {"showgrid": False, "zeroline": False, "ticks": ""}
+    across = {"title": {"text": "cluster" * numbered, "standoff": CELLS}, **bare}
     ticks = [plotly_text(bar.name) for bar in bars] + [plotly_text(name) for name in names]
     places = [*range(len(bars)), *range(top, top + len(names))]
     return figure(
@@ -225,8 +228,7 @@ def _heat(found: Findings, rows: Array, variables: Indices) -> Any:
         height=180 + 17 * (top + len(names)),
         margin={"l": 56, "r": 12, "t": BAR, "b": 48},
         shapes=[{**line, "x0": x, "x1": x} for x in ends],
-        xtitle="cluster" * numbered,
-        xaxis={"tickvals": middles.tolist(), "ticktext": called, "tickangle": 0, **bare},
+        xaxis={"tickvals": middles.tolist(), "ticktext": called, "tickangle": 0, **across},
         yaxis={"tickvals": places, "ticktext": ticks, "autorange": "reversed", **bare},
         meta={"samples": [plotly_text(found.sample_names[i]) for i in order]},
     )
@@ -240,7 +242,7 @@ def _bar(found: Findings, of: Column, order: Indices, place: int) -> dict[str, A
     if of.levels:
         names = [*map(plotly_text, of.levels), "not known"]
         told = [names[code] for code in of.codes[order]]
-        shades = [*map(shade, _colours(found, of)), GREY]
+        shades = [*(shade for shade, _ in _looks(found, of)), GREY]
         steps = np.linspace(0.0, 1.0, len(shades) + 1)
         edges = zip(steps[:-1], steps[1:], shades, strict=True)
         scale = [[end, shade] for low, high, shade in edges for end in (low, high)]
@@ -261,7 +263,8 @@ def small_picture(found: Findings, labels: Labels, most: int = 600) -> str:
     """Return an SVG of the samples coloured by other labels, in colours that match the clusters."""
     assert found.picture is not None
     names = [str(k) for k in range(int(labels.max()) + 1)]
-    matched = _colours(found, Column("", names, labels.astype(float)))
+    of = Column("", names, labels.astype(float))
+    matched = picture.as_colours_of_clusters(of, found.labels, len(found.clusters)).tolist()
     places = found.picture.places
     shown = random_part(len(labels), most, [])
     low, span = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-300)

@@ -1,11 +1,9 @@
 """HTML of the report's sections "The samples" and "Known classes"."""
 
-import numpy as np
-
 from subspaces.app.report import _tables
-from subspaces.app.report._draft import Draft
-from subspaces.app.report._names import count, number
-from subspaces.metrics import adjusted_rand_score, matched_accuracy
+from subspaces.app.report._draft import Draft, note_on_infinite
+from subspaces.app.report._names import number
+from subspaces.app.report._summary import agreement_in_words
 
 
 def samples(draft: Draft) -> str:
@@ -23,18 +21,13 @@ def samples(draft: Draft) -> str:
             "The model does not store the scores of this many samples. Pass X to report to "
             "see them."
         )
-    if found.influence is not None and "Influence" in _tables.sample_columns(found):
+    if found.influence is not None:
         what = "means" if found.points else "subspaces"
-        alone = int(np.count_nonzero(np.isinf(found.influence)))
         words += (
-            " Influence is how strongly a sample pulls its cluster towards itself. Check the "
+            " A large influence means that the cluster would change without this sample. Check the "
             f"largest values first, because the {what} depend on them most."
         )
-        words += (
-            f" {count(alone, 'sample')} {'defines' if alone == 1 else 'each define'} an axis "
-            f"by {'itself, so its' if alone == 1 else 'themselves, so their'} influence is "
-            "infinite."
-        ) * (alone > 0)
+        words += note_on_infinite(found.influence, "an axis")
     return f"<p>{words}</p>{_tables.samples(found)}"
 
 
@@ -43,10 +36,5 @@ def agreement(draft: Draft) -> str | None:
     found = draft.found
     if found.classes is None:
         return None
-    own, labels = found.known
-    index, right = adjusted_rand_score(own, labels), matched_accuracy(own, labels)
-    return (
-        f"<p>The adjusted Rand index is {index:.2f} (1 is perfect, 0 is chance). {100 * right:.0f} "
-        "% of the samples are in the right cluster, if each class is paired with one cluster."
-        f"</p>{_tables.contingency(found)}"
-    )
+    words = f"{agreement_in_words(found)} An index of 1 is perfect, and 0 is chance."
+    return f"<p>{words}</p>{_tables.contingency(found)}"

@@ -8,7 +8,7 @@ from subspaces._types import Labels
 from subspaces.app.report import _figures, _tables
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._findings import Findings
-from subspaces.app.report._names import count, dimensions_of, duration, escape, number, shape_of
+from subspaces.app.report._names import count, duration, escape, number, shape_of
 from subspaces.app.report._overview import small_picture
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
@@ -88,12 +88,7 @@ def _chosen_in_words(found: Findings) -> str:
     left_open = [name for name in names if str(getattr(found.model, name, None)) == "auto"]
     words = in_a_row([names[name] for name in left_open])
     sizes = [c.dimension or 0 for c in found.clusters]
-    if not any(sizes):
-        shape = "each described by its mean"
-    elif "affine" in left_open:
-        shape = shape_of({"n_components": sizes, "affine": found.model.affine_})
-    else:
-        shape = dimensions_of(sizes)
+    shape = shape_of({"n_components": sizes, "affine": found.model.affine_})
     counted = ""
     if "n_variables" in left_open and found.model.n_variables_ is not None:
         counted = f", {count(found.model.n_variables_, 'variable')} per axis"
@@ -152,16 +147,8 @@ def _ranked(table: dict[str, Any]) -> str:
 
 def _selection(draft: Draft, chosen: Selection) -> str:
     columns = chosen.columns
-    verdict = getattr(chosen, "verdict", None)
-    margin = ""
-    if verdict:
-        margin = f" {escape(verdict)}"
-    elif np.isfinite(chosen.margin_):
-        margin = (
-            f" The gap to the second best candidate is {100 * chosen.margin_:.0f} % of the range "
-            "of all candidates."
-        )
-    words = f"<p>Chosen by {escape(chosen.criterion)}: {escape(chosen.best_)}.{margin}</p>"
+    verdict = escape(getattr(chosen, "verdict", ""))
+    words = f"<p>Chosen by {escape(chosen.criterion)}: {escape(chosen.best_)}. {verdict}</p>"
     if "cluster" in columns:
         value = next((name for name in ("press", "eigenvalue") if name in columns), None)
         if value is None:

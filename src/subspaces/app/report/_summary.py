@@ -6,9 +6,11 @@ shown.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from subspaces._types import Indices
 from subspaces.app.report._draft import Draft, named
 from subspaces.app.report._findings import Cluster, Findings
 from subspaces.app.report._missing import missing_section
@@ -16,8 +18,9 @@ from subspaces.app.report._names import count, escape
 from subspaces.app.report._overview import overview
 from subspaces.app.report._tables import swatch
 from subspaces.diagnostics import means_or_directions
+from subspaces.diagnostics._trust import SAME
 from subspaces.messages import Grade, Message, Verdict, in_a_row, percent
-from subspaces.metrics import adjusted_rand_score, matched_accuracy
+from subspaces.metrics import adjusted_rand_score
 
 UNMEASURED = (
     "We have not measured whether other samples would give the same clusters. Run "
@@ -38,8 +41,8 @@ CHECKS = {
     Grade.NO: "Not supported",
     Grade.UNKNOWN: "Good to know",
 }
-# Findings come first, and the gravest doubt last.
-DOUBTS = [Grade.SURE, Grade.UNKNOWN, Grade.DOUBTFUL, Grade.NO]
+# The gravest doubt comes first, and what is neither good nor bad last.
+ORDER = [Grade.NO, Grade.DOUBTFUL, Grade.SURE, Grade.UNKNOWN]
 # Clusters, and variables of each, that the first screen names. Up to BESIDE clusters the findings
 # stand below the clusters, and else below the picture.
 CLUSTERS, VARIABLES, BESIDE = 12, 3, 4
@@ -49,10 +52,11 @@ HALVES = {
     "in_part": "Halves of the samples agree on some of the clusters",
     "noise_like": "Halves of the samples give different clusters",
 }
-# How many other classes in a cluster are named.
-NAMED_CLASSES = 2
-# A cluster is mostly one class from this share of its samples on.
-MOSTLY = 0.8
+# Up to how many classes of a cluster are named: besides its main one, or if it mixes several.
+NAMED_CLASSES, MIXED_CLASSES = 2, 6
+# A cluster is mostly one class from this share of its samples on, and has nearly all samples of a
+# class from this share of the class on.
+MOSTLY, NEARLY = 0.8, 0.9
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def summary(draft: Draft) -> str:
     if unlisted > 0:
         clusters += f'<li><span></span><a href="#clusters">{unlisted} more</a></li>'
     listed = f'<ul class="points clusters">{clusters}</ul>'
-    verdict = f'<p class="verdict"><a href="#clusters">{_sizes(draft.found)}</a></p>'
+    verdict = f'<p class="verdict"><a href="#clusters">{_sizes(draft)}</a></p>'
     said, drawn = list_of_points(_points(draft)), overview(draft)
     if not drawn:
         return verdict + listed + said
@@ -82,8 +86,8 @@ def summary(draft: Draft) -> str:
 
 
 def list_of_points(points: Iterable[Point]) -> str:
-    """Return findings and doubts as an HTML list, the gravest doubt last."""
-    ordered = sorted(points, key=lambda point: DOUBTS.index(point.grade))
+    """Return findings and doubts as an HTML list, the gravest doubt first."""
+    ordered = sorted(points, key=lambda point: ORDER.index(point.grade))
     return f'<ul class="points">{"".join(map(_item, ordered))}</ul>'
 
 
@@ -93,14 +97,20 @@ def _item(point: Point) -> str:
     return f"<li>{topic}<span>{point.words}{link}</span></li>"
 
 
-def _sizes(found: Findings) -> str:
-    """Return the number and sizes of the clusters: 3 clusters of 19, 11 and 8 samples."""
+def _sizes(draft: Draft) -> str:
+    """Return the number and sizes of the clusters, and the gravest doubt about them."""
+    found, measured = draft.found, draft.stability
     sizes = [len(cluster.members) for cluster in found.clusters]
     outside = len(found.outliers)
     listed = in_a_row([f"{size:,}" for size in sizes])
     if len(sizes) > CLUSTERS:
         listed = f"{min(sizes):,} to {max(sizes):,}"
-    words = f"{count(len(sizes), 'cluster')} of {listed} samples."
+    words = f"{count(len(sizes), 'cluster')} of {listed} samples"
+    if measured is not None and measured.conclusion.code in ONE_GROUP:
+        words += ", but they may be parts of one group"
+    elif measured is not None and measured.grade is Grade.NO:
+        words += ", but do not rely on them: halves of the samples give other clusters"
+    words += "."
     if not outside and found.p_values is None:
         return words
     if not outside:
@@ -113,13 +123,7 @@ def _points(draft: Draft) -> Iterator[Point]:
     found, model = draft.found, draft.found.model
     yield from _stability(draft)
     if found.classes is not None:
-        own, labels = found.known
-        right, index = matched_accuracy(own, labels), adjusted_rand_score(own, labels)
-        words = (
-            f"{right * len(own):,.0f} of {len(own):,} samples are in the cluster that matches "
-            f"their class (adjusted Rand index {index:.2f})."
-        )
-        yield Point("Known classes", words, "agreement")
+        yield Point("Known classes", agreement_in_words(found), "agreement")
     if found.probabilities is not None and len(found.clusters) > 1:
         unsure = np.flatnonzero(found.unsure)
         order = unsure[np.argsort(-found.doubt[unsure], kind="stable")]
@@ -174,7 +178,9 @@ def _stability(draft: Draft) -> Iterator[Point]:
             grade = Grade(each.grade) if isinstance(each, Verdict) else Grade.UNKNOWN
             yield Point(CHECKS[grade], escape(each), "", grade)
     if not kept and draft.data is not None:
-        yield Point("K-means", escape(means_or_directions(model, draft.data).verdict))
+        compared = means_or_directions(model, draft.data)
+        if not compared.agreement >= SAME:
+            yield Point("K-means", escape(compared.verdict))
 
 
 def _uncertain(found: Findings, unsure: np.ndarray) -> str:
@@ -182,7 +188,28 @@ def _uncertain(found: Findings, unsure: np.ndarray) -> str:
         return "No sample is uncertain: each label has a probability of 0.9 or more."
     verb = "is" if len(unsure) == 1 else "are"
     names = named(found.sample_names, unsure)
-    return f"{count(len(unsure), 'sample')} {verb} uncertain (probability below 0.9): {names}."
+    words = f"{count(len(unsure), 'sample')} {verb} uncertain (probability below 0.9): {names}."
+    wrong = found.mismatched
+    if wrong is not None and wrong.any():
+        among = int(wrong[unsure].sum())
+        words += (
+            f" {among:,} of the {wrong.sum():,} samples that do not match their class "
+            f"{'is' if among == 1 else 'are'} among them."
+        )
+    return words
+
+
+def agreement_in_words(found: Findings) -> str:
+    """Return how well the clusters match the known classes, as a sentence."""
+    own, labels = found.known
+    index, wrong = f"adjusted Rand index {adjusted_rand_score(own, labels):.2f}", found.mismatched
+    if wrong is None:
+        few, many = count(len(found.clusters), "cluster"), len(set(own))
+        return f"{few} cannot match {many} classes, so some classes share a cluster ({index})."
+    right = len(own) - int(wrong.sum())
+    return (
+        f"{right:,} of {len(own):,} samples are in the cluster that matches their class ({index})."
+    )
 
 
 def _cluster_in_words(draft: Draft, cluster: Cluster) -> str:
@@ -214,10 +241,7 @@ def classes_in_words(found: Findings, k: int) -> str:
     name, size = str(names[order[0]]), int(counts[order[0]])
     total, shown = own.count(name), _class(name, "of ")
     if size < MOSTLY * len(members):
-        shares = (
-            f"{100 * counts[i] / len(members):.0f} % {_class(str(names[i]))}" for i in order[:2]
-        )
-        return f"no single class ({', '.join(shares)})"
+        return _mixture(own, names[order], counts[order])
     held = f"all {total:,} {shown}" if size == total else f"{size:,} of the {total:,} {shown}"
     others = len(members) - size
     if not others:
@@ -226,6 +250,22 @@ def classes_in_words(found: Findings, k: int) -> str:
         return f"{held} and {count(others, 'other')}"
     more = [f"{counts[i]:,} {_class(str(names[i]), 'of ')}" for i in order[1:]]
     return in_a_row([held, *more])
+
+
+def _mixture(own: list[str], names: Any, counts: Indices) -> str:
+    """Return which classes are (nearly) all in a cluster of several, or else its largest two."""
+    shares = [size / own.count(name) for name, size in zip(names, counts, strict=True)]
+    told = []
+    for word, low, high in (("all", 1.0, 2.0), ("nearly all", NEARLY, 1.0)):
+        held = [_class(n) for n, share in zip(names, shares, strict=True) if low <= share < high]
+        more = len(held) - MIXED_CLASSES
+        held = [*held[:MIXED_CLASSES], f"{more} more"] if more > 0 else held
+        told += [f"{word} {in_a_row(held)}"] if held else []
+    if told:
+        return ", ".join(told)
+    largest = zip(names[:2], counts / counts.sum(), strict=False)
+    parts = [f"{100 * share:.0f} % {_class(name)}" for name, share in largest]
+    return f"no single class ({', '.join(parts)})"
 
 
 def _class(name: str, link: str = "") -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._types import Indices
 from subspaces.app.report._canvas import colour, symbol
 from subspaces.app.report._findings import Findings, Loadings
 from subspaces.app.report._names import count, escape, number
@@ -38,8 +39,8 @@ SHAPES = {
     "cross": '<path d="M6 1h4v5h5v4h-5v5H6v-5H1V6h5z"/>',
     "x": '<path d="M3.5 1L8 5.5 12.5 1 15 3.5 10.5 8 15 12.5 12.5 15 8 10.5 3.5 15'
     ' 1 12.5 5.5 8 1 3.5z"/>',
-    "circle-open": '<circle cx="8" cy="8" r="5" fill="none" stroke-width="2.5"/>',
-    "square-open": '<rect x="3" y="3" width="10" height="10" fill="none" stroke-width="2.5"/>',
+    "triangle-up": '<path d="M8 2l7 12H1z"/>',
+    "triangle-down": '<path d="M8 14L1 2h14z"/>',
 }
 
 
@@ -47,8 +48,8 @@ def swatch(k: int) -> str:
     """Return a small SVG of the marker, symbol and colour, that figures use for cluster ``k``."""
     shade = colour(k)
     return (
-        f'<svg class="swatch" viewBox="0 0 16 16" aria-hidden="true" fill="{shade}" '
-        f'stroke="{shade}" stroke-width="0">{SHAPES[symbol(k)]}</svg>'
+        f'<svg class="swatch" viewBox="0 0 16 16" aria-hidden="true" fill="{shade}">'
+        f"{SHAPES[symbol(k)]}</svg>"
     )
 
 
@@ -92,8 +93,6 @@ def sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
     sure, odd = found.probabilities, found.p_values
     columns: dict[str, Callable[[int], str]] = {}
     columns["Cluster"] = lambda i: cluster_cell(found, int(found.labels[i]))
-    if classes is not None:
-        columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
     if sure is not None and sure.shape[1] > 1:
         columns["Probability"] = lambda i: percent_cell(
             sure[i].max() if found.labels[i] >= 0 else np.nan
@@ -102,18 +101,13 @@ def sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
         columns["Between"] = lambda i: percent_cell(rivalry.closeness[i], least=0.1)
     if rivalry is not None:
         columns["Next"] = lambda i: cluster_cell(found, int(rivalry.rival[i]))
+    if classes is not None:
+        columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
     if odd is not None:
         columns["p-value"] = lambda i: number_cell(odd[i])
-    if influence is not None and not _is_own_score(found):
+    if influence is not None:
         columns["Influence"] = lambda i: number_cell(influence[i])
     return columns
-
-
-def _is_own_score(found: Findings) -> bool:
-    """Whether the influence of each sample is its own score again, as that on a mean can be."""
-    if not found.points or found.rivalry is None or found.influence is None:
-        return False
-    return bool(np.allclose(found.influence, found.rivalry.own))
 
 
 def _notable_samples(found: Findings) -> Any:
@@ -125,9 +119,13 @@ def _notable_samples(found: Findings) -> Any:
     order = np.concatenate([found.outliers, order[found.labels[order] >= 0]])
     if len(order) <= MOST_SAMPLES or found.influence is None:
         return order[:MOST_SAMPLES]
+    return in_part(order, np.argsort(-found.influence, kind="stable"))
+
+
+def in_part(order: Indices, influential: Indices) -> Indices:
+    """Return the first 500 samples of each order, in the first one."""
     half = MOST_SAMPLES // 2
-    influential = np.argsort(-found.influence, kind="stable")[:half]
-    return order[np.isin(order, [*order[:half], *influential])]
+    return order[np.isin(order, [*order[:half], *influential[:half]])]
 
 
 def differences(found: Findings) -> str:

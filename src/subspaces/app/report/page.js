@@ -56,15 +56,37 @@ function themed(layout, width) {
 const clouds = {};
 const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
+// A thin edge around a mark, dark in light and light in dark, so that pale colours can be seen.
+const outline = () => ({ width: 0.7, color: paint("quiet") });
+const outlined = (trace) => !trace.mode?.includes("markers") || !trace.marker ? trace
+  : { ...trace, marker: { ...trace.marker, line: { ...outline(), ...trace.marker.line } } };
+
+// More clusters than this have colours that are hard to tell apart: their names stand amid them.
+const NUMBERED = 6;
+
+function numbers(levels, values, x, y) {
+  const middle = (of, level) => {
+    const own = of.filter((_, i) => values[i] === level).sort((a, b) => a - b);
+    return own[own.length >> 1];
+  };
+  return {
+    type: "scatter", mode: "text", hoverinfo: "skip", showlegend: false,
+    x: levels.map((_, level) => middle(x, level)), y: levels.map((_, level) => middle(y, level)),
+    text: levels.map(({ name }) => `<b>${escaped(name.replace(/^cluster /, ""))}</b>`),
+    textfont: { size: 18, color: paint("ink"), shadow: [1, -1].map((d) => `${d}px ${d}px 2px ${paint("panel")}, ${d}px ${-d}px 2px ${paint("panel")}`).join(", ") },
+  };
+}
+
 function cloud(place, meta) {
   const { x, y, names, columns, unsure } = meta;
   const { by = 0, wanted = [] } = clouds[place.id] ?? {};
   const told = (column, i) => column.levels ? (column.levels[column.values[i]]?.name ?? "none") : column.values[i] ?? "not known";
   const words = (i) => [`<b>${escaped(names[i])}</b>`, ...columns.map((each) => `${escaped(each.name)}: ${escaped(String(told(each, i)))}`)].join("<br>");
+  const line = outline();
   const trace = (rows, marker, more) => ({
     type: "scatter", mode: "markers", x: rows.map((i) => x[i]), y: rows.map((i) => y[i]),
     text: rows.map(words), hovertemplate: "%{text}<extra></extra>",
-    marker: { size: 8, opacity: wanted.length ? 0.2 : 0.85, ...marker }, ...more,
+    marker: { size: 8, opacity: wanted.length ? 0.2 : 1, line, ...marker }, ...more,
   });
   const { levels, values, name } = columns[by];
   const drawn = [...new Set([...meta.drawn, ...wanted])];
@@ -79,6 +101,7 @@ function cloud(place, meta) {
     const marker = { color: drawn.map((i) => values[i]), colorscale: meta.scale, colorbar, showscale: true };
     traces.push(trace(drawn, marker, { showlegend: false, name: escaped(name) }));
   }
+  if (by === 0 && levels.length > NUMBERED) traces.push(numbers(levels, values, x, y));
   const ring = (rows, size, width, more) => trace(rows, { size, opacity: 1, color: paint("ink"), symbol: "circle-open", line: { width } }, more);
   const open = unsure.filter((i) => drawn.includes(i));
   if (open.length) traces.push(ring(open, 14, 1.2, { name: "uncertain", hoverinfo: "skip", hovertemplate: null }));
@@ -99,7 +122,7 @@ const told = (trace, samples) => ({
 function content(place) {
   const { data, layout } = figures[place.dataset.figure];
   if (layout.meta?.columns) return cloud(place, layout.meta);
-  return layout.meta?.samples ? data.map((trace) => told(trace, layout.meta.samples)) : data;
+  return layout.meta?.samples ? data.map((trace) => told(trace, layout.meta.samples)) : data.map(outlined);
 }
 
 function draw(place) {

@@ -18,6 +18,10 @@ FAINT = 0.25
 
 INTERVALS = "Each line is a 95 % confidence interval. If a bar is pale, the true loading may be 0."
 BARS = "Each bar shows how strong a direction is. Noise alone stays below the dotted line. "
+PREDICTED = (
+    "We leave out each value and predict it from the rest. The ring marks the best number of "
+    "components. The comparison with noise decides how many there are, and this is only a check."
+)
 # What the bars mean, by the kind of the noise.
 HOW = {
     "equal": f"{BARS}Bars above the line are components.",
@@ -48,21 +52,12 @@ def components(draft: PCADraft) -> str:
     else:
         label = "Strength of each component compared with noise"
         left = draft.figure("strength", figures.over_the_noise(found), label)
-    right = draft.figure(
-        "cells",
-        figures.left_out_cells(found),
-        "Error of predicting a left-out value, by the number of components",
-    )
-    caption = (
-        "We leave out each value and predict it from the rest. The ring marks the best number of "
-        "components."
-    )
-    return (
-        f"<p>{HOW[known.noise]}{_on_the_break(found)}</p>"
-        f'<div class="pair"><div><h3>Stronger than noise?</h3>{left}</div>'
-        f"<div><h3>Do they predict?</h3>{right}<p class='quiet small'>{caption}</p></div></div>"
-        f"{_table_of_axes(found)}"
-    )
+    drawn = f"<div><h3>Stronger than noise?</h3>{left}</div>"
+    if not found.coded:
+        label = "Error of predicting a left-out value, by the number of components"
+        right = draft.figure("cells", figures.left_out_cells(found), label, PREDICTED)
+        drawn = f'<div class="pair">{drawn}<div><h3>Do they predict?</h3>{right}</div></div>'
+    return f"<p>{HOW[known.noise]}{_on_the_break(found)}</p>{drawn}{_table_of_axes(found)}"
 
 
 def _on_the_break(found: PCAFindings) -> str:

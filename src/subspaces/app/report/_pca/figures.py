@@ -32,17 +32,18 @@ HEIGHT = 360
 # How many components have a panel each in the figure of loadings.
 MOST_PANELS = 3
 STRENGTH = "strength (noise reaches 1)"
-# Errors beyond this many times the error without axes get a logarithmic scale.
+# Errors beyond this many times the error without axes are not drawn. The last axis is as strong as
+# the next, a left-out value can turn one into the other, and the formula does not hold.
 BLOWN_UP = 5.0
 
 
 def over_the_noise(found: PCAFindings) -> Any:
-    """Return a bar chart of each eigenvalue over the edge of the noise, on a log scale."""
+    """Return bars from the edge of the noise to each eigenvalue, on a log scale."""
     known, numbers = found.components, np.arange(1, found.n_axes + 1)
     ratio, without = (np.clip(each, 1e-3, 1e6) for each in (known.ratio, known.ratio_without))
     fall = known.alone
     floor = min(0.5, float(ratio.min()) / 1.4, float(without[fall].min(initial=1.0)) / 1.3)
-    bars: dict[str, Any] = {"type": "bar", "base": floor, "hovertemplate": TEXT_ALONE}
+    bars: dict[str, Any] = {"type": "bar", "base": 1.0, "hovertemplate": TEXT_ALONE}
     bars |= {"textposition": "none"}
     other = "not counted" if known.noise == "correlated" else "noise"
     traces = []
@@ -54,7 +55,7 @@ def over_the_noise(found: PCAFindings) -> Any:
     ):
         text = [_told_of_axis(found, int(r)) for r in numbers[part] - 1]
         look = {"marker": {"color": shade}, "name": name, "text": text}
-        traces.append({**bars, **look, "x": numbers[part], "y": narrow(ratio[part] - floor)})
+        traces.append({**bars, **look, "x": numbers[part], "y": narrow(ratio[part] - 1.0)})
     ring = {"type": "scatter", "mode": "markers", "marker": RING, "hoverinfo": "skip"}
     ring |= {"name": "without the sample it depends on"}
     if fall.any():
@@ -99,11 +100,9 @@ def left_out_cells(found: PCAFindings) -> Any:
     known = found.components
     numbers = np.arange(len(known.loco))
     titles = ("components", "error of a left-out value", "predicts best")
-    drawing = curve(numbers, known.loco, known.n_predictive, *titles)
-    upright = {"zeroline": False}
-    if known.loco.max() > BLOWN_UP * known.loco[0] and known.loco.min() > 0:
-        upright = log_scale(known.loco)
-    return drawing.update_layout(height=HEIGHT, xaxis={"zeroline": False}, yaxis=upright)
+    errors = np.where(known.loco > BLOWN_UP * known.loco[0], np.nan, known.loco)
+    drawing = curve(numbers, errors, known.n_predictive, *titles).update_layout(height=HEIGHT)
+    return drawing.update_layout(xaxis={"zeroline": False}, yaxis={"zeroline": False})
 
 
 def loadings(found: PCAFindings) -> Any:

@@ -32,8 +32,9 @@ class PCAFindings:
     their shares of the variance. leverage, influence (n,): of the samples on these components.
     warned: what is doubtful; taken_for, preparation: what kind of values these
     were taken for, and what was done to them before, "" if nothing; missing: how much of the table
-    is missing, None if nothing is. class_word: what comes before the name of a class. errors: how
-    sure the loadings are, None if values are missing.
+    is missing, None if nothing is. class_word: what comes before the name of a class; coded:
+    whether columns are levels of categories, each of which the others give away. errors: how sure
+    the loadings are, None if values are missing.
     """
 
     components: PCAComponents
@@ -52,6 +53,7 @@ class PCAFindings:
     preparation: str = ""
     missing: MissingValues | None = None
     class_word: str = "class"
+    coded: bool = False
     errors: StandardErrors | None = None
 
     @property

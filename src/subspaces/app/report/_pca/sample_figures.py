@@ -20,6 +20,7 @@ from subspaces.app.report._names import number, plotly_text, short_label
 from subspaces.app.report._pca.figures import GREY, RING, line_across
 from subspaces.app.report._pca.findings import PCAFindings
 from subspaces.app.report._pca.labels import LONGEST, sides_of_names
+from subspaces.plots._style import positive
 
 # Classes that get a colour and a symbol of their own; of more, the smaller ones share grey.
 MOST_CLASSES = 12
@@ -49,7 +50,7 @@ def drivers(found: PCAFindings) -> Any:
     rows = drawn(found)
     usable = np.isfinite(found.influence) & (found.influence > 0)
     rows = rows[usable[rows]]
-    across, upright = narrow(found.leverage), narrow(_positive(found.influence))
+    across, upright = narrow(found.leverage), narrow(positive(found.influence))
     first = zip(found.most_influential, found.highest_leverage, strict=True)
     both = [int(i) for pair in list(first)[:NAMED_DRIVERS] for i in pair]
     named = [i for i in dict.fromkeys(both) if usable[i]]
@@ -70,10 +71,10 @@ def belonging(found: PCAFindings) -> Any:
     the table.
     """
     known, rows = found.outliers, drawn(found)
-    upright = narrow(np.sqrt(_positive(known.q)))
+    upright = narrow(np.sqrt(positive(known.q)))
     flat = found.n_shown == 0
     places = np.arange(1, len(upright) + 1)
-    across = narrow(places if flat else np.sqrt(_positive(known.t2)))
+    across = narrow(places if flat else np.sqrt(positive(known.t2)))
     out = known.is_outlier
     traces = []
     for name, k, part in (
@@ -206,10 +207,3 @@ def _including(limit: float) -> dict[str, Any]:
 def _upwards(place: float) -> dict[str, Any]:
     ends = {"yref": "paper", "y0": 0, "y1": 1, "x0": place, "x1": place}
     return {"type": "line", "line": DOTTED, **ends}
-
-
-def _positive(values: Array) -> Array:
-    """Return values fit for a log axis: zeros and infinities at the ends of the others."""
-    usual = values[np.isfinite(values) & (values > 0)]
-    least, most = (usual.min(), usual.max()) if len(usual) else (1.0, 1.0)
-    return np.clip(np.nan_to_num(values, posinf=2 * most), least, 2 * most)

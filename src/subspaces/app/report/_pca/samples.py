@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 
 from subspaces.app.report import _tables
-from subspaces.app.report._draft import NAMED, named
-from subspaces.app.report._names import count, escape
+from subspaces.app.report._draft import NAMED, named, note_on_infinite
+from subspaces.app.report._names import escape
 from subspaces.app.report._pca import sample_figures
 from subspaces.app.report._pca.draft import PCADraft, note_on_thinning
 from subspaces.app.report._pca.findings import PCAFindings
@@ -68,18 +68,12 @@ def drivers(draft: PCADraft) -> str:
             f"{named(found.sample_names, order)}.</p>"
         )
     turning = found.highest_leverage[:NAMED]
-    alone = int(np.count_nonzero(~np.isfinite(found.influence)))
     caption = (
         "Samples on the right pull the components towards themselves (leverage, 0 to "
         f"{found.n_shown}). The predictions depend most on the samples at the top "
         f"(influence).{note_on_thinning(found)}"
     )
-    if alone:
-        caption += (
-            f" {count(alone, 'sample')} {'defines' if alone == 1 else 'each define'} a component "
-            f"by {'itself, so its' if alone == 1 else 'themselves, so their'} influence is "
-            "infinite and not drawn."
-        )
+    caption += note_on_infinite(found.influence, "a component")
     label = "Influence of each sample against its leverage"
     figure = draft.figure("influence", sample_figures.drivers(found), label, caption)
     return (
@@ -176,6 +170,4 @@ def _notable(found: PCAFindings) -> list[int]:
     order = np.argsort(np.minimum(known.t2_p_value, known.q_p_value), kind="stable")
     if len(order) <= _tables.MOST_SAMPLES:
         return order.tolist()
-    half = _tables.MOST_SAMPLES // 2
-    listed = np.isin(order, [*order[:half], *found.most_influential[:half]])
-    return order[listed].tolist()
+    return _tables.in_part(order, found.most_influential).tolist()

@@ -101,10 +101,6 @@ def _on_one_sample(found: PCAFindings) -> str:
     return " ".join(each)
 
 
-def _these(count: int) -> str:
-    return "this one" if count == 1 else f"these {count}"
-
-
 def _on_prediction(found: PCAFindings) -> str:
     """Return a sentence on how many components predict best; "" if the verdict says it."""
     known = found.components
@@ -113,9 +109,6 @@ def _on_prediction(found: PCAFindings) -> str:
         return ""
     if best == 0:
         return "No component helps to predict values that we left out."
-    if best == there:
-        return f"Predictions of values that we left out are best with {_these(best)}."
-    return (
-        f"Predictions of values that we left out are best with {best} components, so weaker "
-        "directions may also matter."
-    )
+    more = ", so weaker directions may also matter" if best > there else ""
+    best_with = f"Predictions of values that we left out are best with {count(best, 'component')}"
+    return f"{best_with}{more}."
