@@ -13,6 +13,8 @@ from plotly.offline import get_plotlyjs
 
 from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans
 from subspaces.app.report import SECTIONS, render, write, write_pca
+from subspaces.app.report._canvas import colour
+from subspaces.app.report._findings import gather
 from subspaces.app.report._page import _parsed_once
 from subspaces.app.report._tables import percent_cell
 from subspaces.datasets import make_subspaces
@@ -132,10 +134,8 @@ def test_against_one_other_sample_nothing_is_set_apart(union):
 def test_influence_on_means_is_said_of_means(union):
     model = PSC(2, n_components=0, affine=True, random_state=0).fit(union.data)
     told = section(render(model, union.data), "samples")
-    assert "Influence" not in told
+    assert ">Influence</button>" in told
     assert "subspace" not in told
-    assert np.allclose(model.influence_, model.record_.scores.min(axis=1))
-    assert ">Influence</button>" not in told
     flat = PSC(2, n_components=2, random_state=0).fit(union.data)
     told = section(render(flat), "samples")
     assert ">Influence</button>" in told
@@ -443,6 +443,29 @@ def test_a_clear_cut_cluster_says_its_class_in_words(union):
     assert f'all {n - 1} <bdi class="name">well</bdi> and 1 <bdi class="name">ill</bdi>' in words
     mixed = section(render(model, classes=["a", "b", "c"] * 15), "summary")
     assert mixed.count("no single class") == 2
+    # More classes than clusters: each cluster names those that are in it.
+    parts = [f"part {k}{i % 2}" for i, k in enumerate(model.labels_)]
+    words = section(render(model, classes=parts), "summary")
+    for k in (0, 1):
+        every = (
+            f'samples, all <bdi class="name">part {k}.</bdi> and <bdi class="name">part {k}.</bdi>'
+        )
+        assert re.search(every, words)
+    found = gather(model, None, parts, None, None)
+    assert found.mismatched is None
+    found = gather(model, None, known, None, None)
+    assert np.flatnonzero(found.mismatched).tolist() == [known.index("ill")]
+
+
+def test_only_known_classes_have_the_colours_of_clusters(union):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    known = [f"of {k}" for k in model.labels_]
+    page = render(model, union.data, classes=known, metadata={"site": known})
+    columns = figures_of(page)["overview"]["layout"]["meta"]["columns"]
+    cluster, known, site = ([level["color"] for level in each["levels"]] for each in columns[:3])
+    assert cluster == known
+    assert not set(cluster) & set(site)
+    assert len({colour(k) for k in range(12)}) == 12
 
 
 def test_clusters_have_the_names_that_they_are_given(union):

@@ -191,11 +191,8 @@ def _uncertain(found: Findings, unsure: np.ndarray) -> str:
     words = f"{count(len(unsure), 'sample')} {verb} uncertain (probability below 0.9): {names}."
     wrong = found.mismatched
     if wrong is not None and wrong.any():
-        among = int(wrong[unsure].sum())
-        words += (
-            f" {among:,} of the {wrong.sum():,} samples that do not match their class "
-            f"{'is' if among == 1 else 'are'} among them."
-        )
+        among = f"{wrong[unsure].sum():,} of the {wrong.sum():,}"
+        words += f" They include {among} that do not match their class."
     return words
 
 
