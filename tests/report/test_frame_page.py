@@ -85,6 +85,8 @@ def test_a_mixed_frame_has_every_section(tmp_path):
         "summary", "columns", "missing", "clusters", "components", "variables", "outliers",
     ]  # fmt: skip
     assert {"pair-1-2", "limits"} <= set(figures_of(page))
+    # The columns of a category give each other away.
+    assert "cells" not in figures_of(page)
     words = " ".join(Outline(section(page, "clusters")).words)
     assert "a 100 %" in words
     assert "b 100 %" in words

@@ -71,9 +71,10 @@ def note_on_infinite(influence: Any, axis: str) -> str:
 def note_on_thinning(found: Findings) -> str:
     """Return a sentence on how many samples the figures draw; "" if they draw all."""
     shown = sum(len(thinned(found, c.members)) for c in found.clusters)
-    if shown == sum(len(c.members) for c in found.clusters):
-        return ""
-    return (
-        f" The plot shows {shown:,} of {len(found.labels):,} samples: the most influential, the "
-        "least certain and a random choice of the others."
-    )
+    return part_drawn(shown, sum(len(c.members) for c in found.clusters), "least certain")
+
+
+def part_drawn(shown: int, of: int, notable: str) -> str:
+    """Return a sentence on which samples the figures draw; "" if they draw all."""
+    others = f"the most influential, the {notable} and a random choice of the others"
+    return f" The plot shows {shown:,} of {of:,} samples: {others}." if shown < of else ""

@@ -180,19 +180,11 @@ def search(draft: Draft) -> str:
 
 
 def _path_and_starts(model: SubspaceClusterer) -> str:
-    """Return the HTML on the best start's stop reason and objective, and a table of all starts."""
-    path = getattr(model, "objective_path_", None)
-    title = "objective"
-    if path is None:
-        path, title = getattr(model, "log_likelihood_path_", None), "log likelihood"
+    """Return the HTML on the best start's stop reason, and a table of all starts."""
     parts = []
     reason = getattr(model, "stop_reason_", None)
     if reason is not None:
         parts.append(f"<p>{STOPS.get(reason, f'Stopped: {escape(reason)}.')}</p>")
-    if path is not None:
-        best = min(path) if title == "objective" else path[-1]
-        words = f"{count(len(path), 'iteration')}: {title} {number(float(best))}"
-        parts.append(f"<p>{words}.</p>")
     rows = getattr(model, "starts_", [])
     if rows:
         parts.append(f"<h3>Starts</h3>{_tables.starts(rows)}")

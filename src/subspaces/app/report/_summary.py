@@ -297,22 +297,3 @@ def missing(draft: Draft) -> str | None:
     found = draft.found
     done = "Missing values were skipped, not filled in, so leave-one-out errors are approximate."
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
-
-
-def list_of_warnings(messages: Sequence[Message]) -> str | None:
-    """Return the HTML list of messages as sentences; None if there are none."""
-    if not messages:
-        return None
-    items = "".join(f"<li>{escape(message)}</li>" for message in messages)
-    return f'<ul class="messages">{items}</ul>'
-
-
-def tile(name: str, value: str) -> str:
-    """Return the HTML of a name with its value, one of the tiles at the top of a page."""
-    return f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
-
-
-def tile_of_warnings(warned: Iterable[Message]) -> list[tuple[str, str]]:
-    """Return the tile with the number of warnings, notes aside, in a list; [] if there are none."""
-    doubts = sum(each.kind != "note" for each in warned)
-    return [("Warnings", str(doubts))] if doubts else []

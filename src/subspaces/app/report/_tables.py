@@ -156,7 +156,6 @@ def differences(found: Findings) -> str:
     )
     if known:
         caption += " Effect is this difference in standard deviations within the clusters."
-    caption += _note_on_single_samples(found)
     heads = ["Variable", "Cluster", "Difference", *["Effect", "Beyond chance"] * known]
     return lookup("variable", caption, heads, rows, by_cluster(found, (k for k, _ in groups)))
 
@@ -188,13 +187,7 @@ def variables(found: Findings) -> str:
         caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
     strength = ". Strength is the share of the variance within the subspace."
     caption += strength if weights is None else "."
-    caption += _note_on_single_samples(found) if weights is None else ""
     return lookup("variable", caption, ["Variable", *heads], rows, choice)
-
-
-def _note_on_single_samples(found: Findings) -> str:
-    """Return a sentence on clusters of one sample, which are not listed; "" if there are none."""
-    return " Clusters of one sample are not listed." * any(map(found.alone, found.clusters))
 
 
 def _variable_rows(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from subspaces.app.report._draft import Sheet
+from subspaces.app.report._draft import Sheet, part_drawn
 from subspaces.app.report._names import escape
 from subspaces.app.report._pca.findings import PCAFindings
 from subspaces.app.report._pca.sample_figures import drawn
@@ -22,10 +22,4 @@ def name_of(found: PCAFindings, i: int) -> str:
 
 def note_on_thinning(found: PCAFindings) -> str:
     """Return a sentence on how many samples the figures draw; "" if they draw all."""
-    shown = len(drawn(found))
-    if shown == len(found.scores):
-        return ""
-    return (
-        f" The plot shows {shown:,} of {len(found.scores):,} samples: the most unusual, the most "
-        "influential and a random choice of the others."
-    )
+    return part_drawn(len(drawn(found)), len(found.scores), "most unusual")

@@ -4,7 +4,6 @@ from subspaces.app.report._missing import missing_section
 from subspaces.app.report._names import count, escape
 from subspaces.app.report._pca.draft import PCADraft, name_of
 from subspaces.app.report._pca.findings import PCAFindings
-from subspaces.app.report._summary import list_of_warnings, tile, tile_of_warnings
 from subspaces.messages import percent
 
 MEANING = (
@@ -24,17 +23,19 @@ def summary(draft: PCADraft) -> str:
     )
     prepared = f"{escape(found.taken_for)} {done}".strip()
     prepared = f"<p>{prepared}</p>" if prepared else ""
+    tiles = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in _tiles(found))
     reasons = "".join(f"<li>{reason}</li>" for reason in _reasons(found))
     return (
         f'<p class="verdict">{escape(found.components.verdict)}</p><p>{MEANING}</p>{shown}'
-        f'{prepared}<dl class="tiles">{"".join(tile(*each) for each in _tiles(found))}</dl>'
+        f'{prepared}<dl class="tiles">{tiles}</dl>'
         f'<h3>How far to trust this</h3><ul class="verdicts">{reasons}</ul>'
     )
 
 
 def warnings(draft: PCADraft) -> str | None:
     """Return the HTML list of all that is doubtful; None if nothing is."""
-    return list_of_warnings(draft.found.warned)
+    items = "".join(f"<li>{escape(message)}</li>" for message in draft.found.warned)
+    return f'<ul class="messages">{items}</ul>' if items else None
 
 
 def missing(draft: PCADraft) -> str | None:
@@ -73,7 +74,7 @@ def _tiles(found: PCAFindings) -> list[tuple[str, str]]:
     ]
     if found.missing is not None:
         tiles.append(("Values missing", percent(found.missing.share)))
-    return tiles + tile_of_warnings(found.warned)
+    return tiles
 
 
 def _reasons(found: PCAFindings) -> list[str]:
