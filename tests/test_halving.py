@@ -132,9 +132,9 @@ def test_numbers_that_may_be_as_stable_are_named_with_their_agreement():
     found = Numbers((2, 3, 4, 5), [], [], agreement, strength)
     # 3 is two errors behind, 4 not quite.
     assert found.equally_stable == [0, 2]
-    assert "2 clusters (agreement 0.89) and 4 clusters (agreement 0.72)" in str(
-        verdict_on_numbers(found)
-    )
+    said = str(verdict_on_numbers(found))
+    assert "0.89" in said
+    assert "0.72" in said
     weak = Numbers((2, 3, 4, 5), [], [], agreement - 0.15, strength - 0.3)
     assert verdict_on_numbers(weak).grade == Grade.DOUBTFUL
 
