@@ -264,6 +264,9 @@ def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | 
         name = "highly_variable" if is_auto else mask_var
         given, said = _entry(adata.var, name, "var").tolist(), f"adata.var[{name!r}]"
     mask = np.asarray(given)
+    if isinstance(mask_var, str) and mask.dtype != bool:
+        fact = "{said} is not boolean. Convert it to True and False, or choose another column."
+        raise ParameterError("mask_var", fact, said=said)
     if mask.dtype != bool or mask.shape != (adata.n_vars,):
         raise ParameterError(
             "mask_var",

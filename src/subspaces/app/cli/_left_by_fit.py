@@ -31,8 +31,8 @@ def left_by_fit(path: Path, model: SubspaceClusterer) -> dict[str, Any]:
         return _options(folder, model)
     except (OSError, ValueError, KeyError, TypeError):
         warn(
-            f"{folder} does not have all files of this fit, so the page lacks known classes, "
-            "markers, stability and missing values. Run subspaces fit again to get them"
+            f"{folder} does not have all files of this fit, so the page cannot show known classes, "
+            "markers, stability or which values are missing. Run subspaces fit again to get them"
         )
         return {}
 

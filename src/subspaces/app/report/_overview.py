@@ -166,10 +166,13 @@ def heat_map(draft: Draft) -> str | None:
     drawing = _heat(found, rows_before_axes(found.model, draft.data), variables)
     across = len(drawing.layout.meta["samples"])
     part = "" if across == len(found.labels) else " Only some samples of each cluster are shown."
+    bars = "The bar on top shows the clusters."
+    if found.columns:
+        bars = "The bars on top show the clusters, and what is known of the samples."
     caption = (
-        "Each column is a sample, each row a variable that sets a cluster apart, or that varies "
-        "along its axes. Colours are z-scores (standard deviations from the mean of all samples): "
-        f"blue is high, orange low. The bars on top show the clusters, classes and metadata.{part}"
+        "Each column is a sample, and each row is a variable that differs between clusters or "
+        "varies most within one. Colours are z-scores (standard deviations from the mean of all "
+        f"samples): blue is high, orange low. {bars}{part}"
     )
     label = "Heat map of the variables that set clusters apart, by samples, ordered by cluster"
     return draft.figure("heat-map", drawing, label, caption) + _legend(found)

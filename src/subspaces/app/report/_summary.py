@@ -191,8 +191,15 @@ def _uncertain(found: Findings, unsure: np.ndarray) -> str:
     words = f"{count(len(unsure), 'sample')} {verb} uncertain (probability below 0.9): {names}."
     wrong = found.mismatched
     if wrong is not None and wrong.any():
-        among = f"{wrong[unsure].sum():,} of the {wrong.sum():,}"
-        words += f" They include {among} that do not match their class."
+        both, all_wrong = int(wrong[unsure].sum()), int(wrong.sum())
+        if all_wrong == 1:
+            words += (
+                f" The sample that does not match its class is {'' if both else 'not '}uncertain."
+            )
+        else:
+            verb = "is" if both == 1 else "are"
+            which = f"{both:,} of the {all_wrong:,} samples that do not match their class"
+            words += f" {which} {verb} uncertain."
     return words
 
 

@@ -61,7 +61,7 @@ def _read_apart(path: Path, target: Path, columns: list[str]) -> None:
         said = done.stderr.strip().splitlines()
         if done.returncode == 1 and said:
             raise refused("path", said[-1])
-        reason = f"reading it failed (exit code {done.returncode})"
+        reason = f"the reader crashed (exit code {done.returncode})"
     raise refused(
         "path", f"{path} cannot be read as H5AD: {reason}. Check that the file is complete."
     )

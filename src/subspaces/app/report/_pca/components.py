@@ -201,6 +201,6 @@ def _table_of_variables(found: PCAFindings) -> str:
         caption = f"The {len(rows):,} strongest of {p:,} variables"
     caption += ". Strength is the share of the variance along the components."
     if shown < found.n_shown:
-        caption += f" The last {found.n_shown - shown} components are left out."
+        caption += f" Only the first {shown} of {found.n_shown} components are listed."
     heads = ["Variable", "Strength", *(f"Component {r + 1}" for r in range(shown))]
     return _tables.lookup("variable", caption, heads, rows, {})
