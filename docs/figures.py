@@ -20,6 +20,12 @@ def penguins():
     return PSC("auto", n_components="auto", affine="auto", random_state=0).fit(scaled)
 
 
+def candidates():
+    figure = plots.candidates(penguins()).figure
+    figure.set_size_inches(5, 3.5)
+    return figure
+
+
 def probabilities():
     return plots.probabilities(penguins(), n_named=3).figure
 
@@ -121,7 +127,7 @@ def scatter(points, labels, title, ax=None):
     return ax.figure
 
 
-DRAWN = (cells, comparison, components, control_chart, imputed, influence)
+DRAWN = (candidates, cells, comparison, components, control_chart, imputed, influence)
 DRAWN += (loadings, prepared, probabilities, setosa)
 
 if __name__ == "__main__":

@@ -256,6 +256,11 @@ def squared_residual(rows: Array, subspace: Subspace) -> Array:
     return _squared_residual(centred, centred @ subspace.basis, _squared(centred), subspace.basis)
 
 
+def squared_residuals(rows: Array, subspaces: Sequence[Subspace]) -> Array:
+    """Return the squared distances of the rows (n, p) from each subspace, (n, K)."""
+    return np.column_stack([squared_residual(rows, each) for each in subspaces])
+
+
 def scores_and_residuals(rows: Array, subspaces: Sequence[Subspace]) -> list[tuple[Array, Array]]:
     """Return scores (n, r) and squared residuals (n,) of the rows for each subspace.
 

@@ -425,6 +425,10 @@ def test_uncertain_samples_are_counted_and_come_first(union):
     model.probabilities_ = p
     page = render(model)
     assert "2 samples are uncertain" in section(page, "summary")
+    known = model.labels_.copy()
+    for swapped, said in (([3], "The sample that does not match"), ([3, 9], "1 of the 2 samples")):
+        known[swapped] = 1 - model.labels_[swapped]
+        assert said in section(render(model, classes=known), "summary")
     meta = figures_of(page)["overview"]["layout"]["meta"]
     assert meta["unsure"] == [3, 7]
     rows = re.findall(r'data-search="(sample \d+)"', section(page, "samples"))

@@ -38,7 +38,7 @@ from scipy import stats
 from subspaces._types import Array, Codes, Mask
 from subspaces.core.leave_one_out import exact_errors
 from subspaces.runtime.serialise import serialisable
-from subspaces.subspace import Subspace, dimensions_of, squared_residual
+from subspaces.subspace import Subspace, dimensions_of, squared_residuals
 
 # Shares of a normal distribution below -1 and -1.5 standard deviations.
 ONE_BELOW, FURTHER, FURTHER_BELOW = 0.159, 1.5, 0.067
@@ -92,11 +92,6 @@ def squares_of(rows: Array, labels: Codes, subspaces: Sequence[Subspace], *, aff
         errors = exact_errors(rows[own], width, affine=affine) if own.any() else inside
         found[own, k] = np.where(np.isfinite(errors), errors, inside)
     return found
-
-
-def squared_residuals(rows: Array, subspaces: Sequence[Subspace]) -> Array:
-    """Return the squared residuals of new rows (n, p), (n, K)."""
-    return np.column_stack([squared_residual(rows, each) for each in subspaces])
 
 
 def bulk_of(

@@ -30,7 +30,6 @@ from scipy.special import logsumexp
 from subspaces._types import AnyArray, Array, Block, Codes, Counts
 from subspaces.core import incomplete
 from subspaces.core.array import like, namespace, to_host
-from subspaces.core.bulk import squared_residuals
 from subspaces.core.likelihood import as_divisor, gaussian
 from subspaces.core.partition import assign, unit_of
 from subspaces.core.secular import Downdate, copy_of
@@ -39,6 +38,7 @@ from subspaces.data.blocks import slices
 from subspaces.data.pass_plan import Pass
 from subspaces.messages import SMALLER_DIMENSION, ParameterError
 from subspaces.psc.result import Fit, orthonormal
+from subspaces.subspace import squared_residuals
 
 # By how much the label's probability is above an equal one, so that it is the largest in any order.
 STEP = 1e-9
