@@ -9,7 +9,6 @@ import argparse
 import os
 import warnings
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from unittest import mock
 
@@ -22,6 +21,7 @@ from subspaces import PSC
 from subspaces.core.which_run import JudgingStart
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy
+from subspaces.psc import settings
 from subspaces.starts import judges, registry
 from subspaces.starts.judges import NearExpression, ShapeInteraction
 
@@ -100,17 +100,16 @@ def error(folder, name, index, variant):
     rows, truth, dimension = rows_of(folder, name, index)
     n_clusters = len(np.unique(truth))
     change, open_gates = VARIANTS[variant]
-    every, equal = registry._for_equal, PSC._with_criterion
+    every, default = registry._for_equal, settings.default_criterion
 
-    def criterion(model, problem):
-        problem = equal(model, problem)
-        return replace(problem, criterion="loo") if "`loo`" in variant else problem
+    def criterion(given, problem):
+        return "loo" if "`loo`" in variant else default(given, problem)
 
     with (
         threadpool_limits(1),
         warnings.catch_warnings(),
         mock.patch.object(registry, "_for_equal", lambda problem: change(every(problem))),
-        mock.patch.object(PSC, "_with_criterion", criterion),
+        mock.patch.object(settings, "default_criterion", criterion),
         ungated() if open_gates else nullcontext(),
     ):
         warnings.simplefilter("ignore")

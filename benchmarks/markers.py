@@ -38,8 +38,8 @@ from threadpoolctl import threadpool_limits
 
 from subspaces import PSC, diagnostics
 from subspaces.diagnostics._composition import at_one_size
-from subspaces.diagnostics._split_half import null_p_values
 from subspaces.metrics import adjusted_rand_score, matched_labels
+from subspaces.psc.one_group import null_p_values
 from subspaces.recipes import ExpressionScaler, expression
 
 LEVEL = 0.05

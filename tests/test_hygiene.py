@@ -126,3 +126,10 @@ def test_make_bench_knows_every_benchmark():
     named = re.findall(r"benchmarks/(\w+)\.py", (HOME / "Makefile").read_text())
     scripts = {path.stem for path in (HOME / "benchmarks").glob("*.py")}
     assert scripts - {"harness"} == set(named)
+
+
+def test_every_benchmark_finds_what_it_imports():
+    names = sorted(path.stem for path in (HOME / "benchmarks").glob("*.py"))
+    subprocess.run(
+        [sys.executable, "-c", f"import {', '.join(names)}"], check=True, cwd=HOME / "benchmarks"
+    )
