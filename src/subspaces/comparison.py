@@ -380,7 +380,7 @@ def _checked_labels(labels: ArrayLike | None, n_samples: int) -> Labels | None:
     if missing:
         raise ParameterError(
             "labels",
-            f"<labels> has no value at labels[{missing[0]}]. Leave out samples without a label.",
+            f"labels[{missing[0]}] is missing. Leave out the samples without a label.",
         )
     texts = known.astype(str)
     if not (texts != "").any():

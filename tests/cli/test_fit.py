@@ -153,7 +153,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
     ("arguments", "message"),
     [
         (["--clusters", "two"], "--clusters 'two' is not a whole number"),
-        (["--clusters", 2, "--dims", "x"], "--dims 'x' is not a whole number"),
+        (["--clusters", 2, "--dims", "x"], "--dims 'x' is neither a whole number"),
         (["--clusters", 3, "--dims", "1,2"], "--dims has 2 numbers for --clusters 3"),
         (["--clusters", "auto", "--dims", "1,2"], "--dims has 2 numbers for --clusters auto"),
         (["--clusters", 99], "--clusters 99 is out of range for 40 samples"),

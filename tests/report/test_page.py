@@ -323,7 +323,7 @@ def test_many_variables_are_limited_and_the_page_says_so():
     X = np.random.default_rng(0).normal(size=(250, 1000))
     page = render(KSubspaces(3, n_components=2, n_init=1, random_state=0).fit(X))
     assert len(page.encode()) < 8 * MEGABYTE
-    assert "The 500 strongest variables of each cluster, 1,500 of 3,000 rows" in page
+    assert "the 500 strongest variables of each cluster" in page
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1e60])

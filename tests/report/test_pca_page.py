@@ -166,7 +166,7 @@ def test_the_verdict_stands_in_short(page, wine):
     share = 100 * known.explained[: known.n_components].sum()
     assert f"<dd>{share:.1f} %</dd>" in summary
     assert found.outliers.verdict in summary
-    assert "No component depends on a single sample" in summary
+    assert "No component is due to a single sample" in summary
     assert f"<dd>{known.n_components} ({known.low} to {known.high})</dd>" in summary
     assert f"<dd>{found.outliers.is_outlier.sum()} of 178</dd>" in summary
     assert (

@@ -555,9 +555,9 @@ def _warn_of_scaling(counts: Array, tested: Measured, labels: Labels) -> None:
             doubt(
                 TrustWarning,
                 "shifted",
-                "Most genes are {shift:.2g} {higher} in cluster {cluster}, perhaps because the "
-                "samples were scaled to the same total.",
-                Advice("trust only differences well beyond {shift:.2g}"),
+                "Most genes are {higher} in cluster {cluster} (median difference {shift:.2g}), "
+                "perhaps because the samples were scaled to the same total.",
+                Advice("trust only differences much larger than {shift:.2g}"),
                 higher="higher" if shift > 0 else "lower",
                 cluster=k,
                 shift=abs(shift),

@@ -12,11 +12,11 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import centred_rows
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.messages import (
-    SMALLER_DIMENSION,
     Advice,
     ChoiceWarning,
     DataWarning,
     ParameterError,
+    simpler,
     use,
 )
 from subspaces.psc.doubts import warn_of_empty_clusters
@@ -92,7 +92,7 @@ def warn_of_full_rank(model: SubspaceClusterer, largest: int, rank: int) -> None
             "full_rank",
             "<n_components={n_components}> equals the rank of the table, so predict puts all "
             "new samples into a cluster of that dimension.",
-            SMALLER_DIMENSION,
+            *simpler(1, largest),
             n_components=largest,
         )
 
@@ -128,5 +128,5 @@ def store_equal_subspaces(
     Empty clusters are dropped, with a warning.
     """
     found = len(np.unique(labels))
-    warn_of_empty_clusters(found, model.n_clusters, SMALLER_DIMENSION)
+    warn_of_empty_clusters(found, model.n_clusters)
     store_subspaces(model, X, labels, [dimension] * found, affine)

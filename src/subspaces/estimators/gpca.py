@@ -13,7 +13,6 @@ from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.messages import (
     FEWER_CLUSTERS,
-    SMALLER_DIMENSION,
     Advice,
     ChoiceWarning,
     NotConvergedWarning,
@@ -179,14 +178,16 @@ class GPCA(SubspaceClusterer):
                 "Several clusters have dimension {value}, the rank of the table, so they are "
                 "the same subspace."
             )
-            raise ParameterError("n_components", fact, SMALLER_DIMENSION, value=rank)
+            raise ParameterError(
+                "n_components", fact, *simpler(1, rank, problem.affine), value=rank
+            )
         if filling and self.n_clusters > 1:
             doubt(
                 ChoiceWarning,
                 "full_rank",
                 "<n_components={n_components}> equals the rank of the table, so GPCA cannot "
                 "find such a cluster.",
-                SMALLER_DIMENSION,
+                *simpler(1, rank, problem.affine),
                 n_components=rank,
             )
         return problem

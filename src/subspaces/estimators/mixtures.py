@@ -16,7 +16,7 @@ from subspaces.core.partition import Partition, order_of_appearance
 from subspaces.data.validation import has_holes
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._weighted import WeightedClusterer
-from subspaces.messages import SMALLER_DIMENSION, Advice, ParameterError
+from subspaces.messages import Advice, ParameterError
 from subspaces.psc.doubts import warn_of_an_early_end, warn_of_empty_clusters
 from subspaces.psc.fit import no_weights
 from subspaces.psc.incomplete import fill, fitted
@@ -165,8 +165,7 @@ class MixtureClusterer(SubspaceClusterer):
 
     def _warn_of_a_poor_end(self) -> None:
         warn_of_an_early_end(self.stop_reason_, self.max_iter, self.n_clusters)
-        found = len(np.unique(self.labels_))
-        warn_of_empty_clusters(found, self.n_clusters, SMALLER_DIMENSION)
+        warn_of_empty_clusters(len(np.unique(self.labels_)), self.n_clusters)
 
 
 class MPPCA(WeightedClusterer, MixtureClusterer):

@@ -384,7 +384,7 @@ class PSC(WeightedClusterer):
             labels, sizes, names, use("criterion", instead)
         )
         if not is_told and not np.isfinite(self.objective_):
-            warn_of_infinite_objective()
+            warn_of_infinite_objective(self.subspaces_)
 
     def p_values(self, X: Any) -> Any:
         """Return how unusual each sample is for its cluster, if ``outliers`` is set.

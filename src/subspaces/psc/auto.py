@@ -288,8 +288,8 @@ def warn_of_one_subspace(
         doubt(
             ChoiceWarning,
             "no_component",
-            "No component was found, but a subspace through the origin needs at least one.",
-            use("affine", True),
+            "No component is stronger than noise, so the axis of the cluster may just be noise.",
+            Advice("use <affine=True> to allow dimension 0", "affine", True),
         )
     # `warn_of_largest_dimension` handles the largest dimension.
     for each in doubts_about_components(found, names, principal_axes(rows), more=False):

@@ -20,7 +20,6 @@ from subspaces.core.rows import ClusterView, DenseRows
 from subspaces.core.secular import Downdate, copy_of
 from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
 from subspaces.core.which_run import Run
-from subspaces.messages import SMALLER_DIMENSION
 from subspaces.psc.best_partition import best_partition, warn_of_a_poor_end
 from subspaces.psc.doubts import (
     warn_of_empty_clusters,
@@ -154,11 +153,11 @@ def with_labels_of_new(fit: Fit, labels: Any, sizes: Array, objective: float) ->
 
     Warn of empty clusters.
     """
-    warn_of_empty_clusters(int(np.count_nonzero(sizes)), len(sizes), SMALLER_DIMENSION)
+    warn_of_empty_clusters(int(np.count_nonzero(sizes)), len(sizes))
     if fit.course is not None and fit.course.stop_reason == "converged":
         objective = fit.objective
     if not np.isfinite(objective):
-        warn_of_infinite_objective()
+        warn_of_infinite_objective(fit.subspaces)
     p, spent = len(fit.subspaces[0].centre), fit.affine * unit_of(fit.weights)
     noise = noise_variance(objective, sizes, fit.dimensions, p, spent)
     noise = max(noise, np.finfo(float).tiny)

@@ -11,7 +11,6 @@ from subspaces.core.criteria import attraction
 from subspaces.messages import (
     FEWER_CLUSTERS,
     MORE_ITERATIONS,
-    SMALLER_DIMENSION,
     Advice,
     DataWarning,
     Message,
@@ -189,14 +188,15 @@ def warn_of_repulsion(
         )
 
 
-def warn_of_infinite_objective() -> None:
+def warn_of_infinite_objective(subspaces: Sequence[Subspace]) -> None:
     """Warn that no finite number says how well the clusters fit."""
+    dimension = max(each.basis.shape[1] for each in subspaces)
+    affine = any(np.any(each.centre) for each in subspaces)
     doubt(
         NotConvergedWarning,
         "infinite",
         "One sample defines an axis of its cluster by itself, so the objective is infinite.",
-        FEWER_CLUSTERS,
-        SMALLER_DIMENSION,
+        *simpler(len(subspaces), dimension, affine),
     )
 
 
@@ -244,20 +244,18 @@ def warn_of_an_early_end(reason: str, max_iter: int, n_clusters: int) -> None:
             "infeasible",
             "A cluster kept losing its samples, so <n_clusters={n_clusters}> may be too many.",
             FEWER_CLUSTERS,
-            SMALLER_DIMENSION,
             n_clusters=n_clusters,
         )
 
 
-def warn_of_empty_clusters(found: int, n_clusters: int, *advice: Advice) -> None:
-    """Warn if fewer clusters than ``n_clusters`` have samples; advice: beyond fewer clusters."""
+def warn_of_empty_clusters(found: int, n_clusters: int) -> None:
+    """Warn if fewer clusters than ``n_clusters`` have samples."""
     if found < n_clusters:
         doubt(
             NotConvergedWarning,
             "empty_clusters",
             "Only {found:#cluster has|clusters have} samples, although <n_clusters={n_clusters}>.",
             FEWER_CLUSTERS,
-            *advice,
             found=found,
             n_clusters=n_clusters,
         )

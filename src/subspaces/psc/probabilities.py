@@ -36,7 +36,7 @@ from subspaces.core.secular import Downdate, copy_of
 from subspaces.data.block_pass import nearest, score
 from subspaces.data.blocks import slices
 from subspaces.data.pass_plan import Pass
-from subspaces.messages import SMALLER_DIMENSION, ParameterError
+from subspaces.messages import ParameterError, simpler
 from subspaces.psc.result import Fit, orthonormal
 from subspaces.subspace import squared_residuals
 
@@ -96,7 +96,7 @@ def check_leaves_noise(fit: Fit) -> None:
             "<n_components={value}> equals the rank of the table, so there is no noise to compute "
             "probabilities from."
         )
-        raise ParameterError("n_components", fact, SMALLER_DIMENSION, value=largest)
+        raise ParameterError("n_components", fact, *simpler(1, largest, fit.affine), value=largest)
 
 
 def as_density(fit: Fit) -> Fit:

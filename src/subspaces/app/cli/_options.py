@@ -429,8 +429,8 @@ def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(
-            f"{option} {text!r} is not a whole number. Give one for all clusters (2), one for "
-            "each (1,2,2), or auto."
+            f"{option} {text!r} is neither a whole number nor a list of them. Give one for all "
+            "clusters (2), one for each (1,2,2), or auto."
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers
 

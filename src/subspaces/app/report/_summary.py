@@ -198,8 +198,9 @@ def _uncertain(found: Findings, unsure: np.ndarray) -> str:
             )
         else:
             verb = "is" if both == 1 else "are"
-            which = f"{both:,} of the {all_wrong:,} samples that do not match their class"
-            words += f" {which} {verb} uncertain."
+            some = {0: f"None of the {all_wrong:,}", all_wrong: f"All {all_wrong:,}"}
+            which = some.get(both, f"{both:,} of the {all_wrong:,}")
+            words += f" {which} samples that do not match their class {verb} uncertain."
     return words
 
 

@@ -149,7 +149,7 @@ def differences(found: Findings) -> str:
             rows.append((name, str(k), cells))
     caption = "All variables that differ."
     if len(rows) < full:
-        caption = f"The first {most:,} variables of each cluster ({len(rows):,} of {full:,} rows)."
+        caption = f"At most {most:,} variables of each cluster are listed, the clearest first."
     caption += (
         " Difference is the mean of the cluster minus the mean of all other samples, in the values "
         "that were clustered."
@@ -184,7 +184,7 @@ def variables(found: Findings) -> str:
         choice, whose = by_cluster(found, (k for k, _ in groups)), " of each cluster"
         caption = "All variables with a loading"
     if len(rows) < full:
-        caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
+        caption = f"Only the {most:,} strongest variables{whose} are listed"
     strength = ". Strength is the share of the variance within the subspace."
     caption += strength if weights is None else "."
     return lookup("variable", caption, ["Variable", *heads], rows, choice)

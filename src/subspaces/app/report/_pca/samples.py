@@ -118,8 +118,8 @@ def _table_of_samples(found: PCAFindings) -> str:
     caption = "The table begins with the most unusual samples."
     if len(shown) < n:
         caption = (
-            f"The table has {len(shown):,} of {n:,} samples: the most unusual and the most "
-            "influential."
+            f"The table lists only the {len(shown):,} most unusual and most influential of "
+            f"{n:,} samples."
         )
     caption += (
         " The column Far out is the squared distance along the components (T2)."

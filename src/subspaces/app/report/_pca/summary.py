@@ -90,13 +90,10 @@ def _on_one_sample(found: PCAFindings) -> str:
     if not found.alone:
         if not found.stand_without_any:
             return ""
-        return (
-            "No component depends on a single sample: each stays stronger than noise without the "
-            "sample it depends on most."
-        )
+        return "No component is due to a single sample."
     each = [
-        f"Component {r + 1} depends on one sample, {name_of(found, known.rests_on[r])}. "
-        "Without it, the component is as weak as noise."
+        f"Component {r + 1} is due to one sample, {name_of(found, known.rests_on[r])}. "
+        "Without this sample, the component is as weak as noise."
         for r in found.alone
     ]
     return " ".join(each)
