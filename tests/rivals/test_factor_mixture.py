@@ -3,12 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import multivariate_normal, multivariate_t
+from scipy.stats import chi2, gamma, multivariate_normal, multivariate_t
 
 from subspaces.core import em
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.rivals import factor_mixture as fm
-from subspaces.rivals import factor_mixture_em as fit
+from subspaces.rivals.factor_mixture import LEAST_DF, MOST_DF, log_t, tails, update_df
 
 DEGREES = [(np.inf, False), (5.0, False), (30.0, True)]
 
@@ -44,7 +44,7 @@ def some_start(X, n_components, q, df, seed=0):
     random = np.random.default_rng(seed)
     loadings = np.linalg.qr(random.normal(size=(X.shape[1], q)))[0]
     shares = random.dirichlet(np.ones(n_components), size=len(X))
-    return fit.first_state(X, shares, loadings, df)
+    return fm.first_state(X, shares, loadings, df)
 
 
 @pytest.mark.parametrize("p", [7, 300])  # of the larger, blocks
@@ -67,12 +67,12 @@ def test_a_change_of_coordinates_is_no_change_of_the_mixture(change):
 @pytest.mark.parametrize(("df", "estimate_df"), DEGREES)
 def test_the_likelihood_rises_in_every_cycle(df, estimate_df):
     X = noisy_union().data
-    state, floor = some_start(X, 3, 3, df), fit.floors(X)
+    state, floor = some_start(X, 3, 3, df), fm.floors(X)
     path = [em.log_likelihood(state.log_joint)]
     for _ in range(60):
-        state = fit.factor_cycle(state, estimate_df)
+        state = fm.factor_cycle(state, estimate_df)
         path.append(em.log_likelihood(state.log_joint))
-        state = fit.loading_cycle(X, floor, state)
+        state = fm.loading_cycle(X, floor, state)
         path.append(em.log_likelihood(state.log_joint))
     assert np.diff(path).min() >= -1e-11 * abs(path[-1])
     assert path[-1] > path[0] + 100
@@ -82,10 +82,10 @@ def test_the_likelihood_rises_in_every_cycle(df, estimate_df):
 @pytest.mark.parametrize(("name", "q"), [("a", 2), ("d", 3), ("e", 11), ("e", 5)])
 def test_it_rises_on_noise_free_data_too(name, q, df, estimate_df):
     X = make_scenario(name, random_state=1).data
-    state, floor = some_start(X, 3, q, df), fit.floors(X)
+    state, floor = some_start(X, 3, q, df), fm.floors(X)
     path = []
     for _ in range(25):
-        state = fit.step(X, floor, state, estimate_df=estimate_df)
+        state = fm.step(X, floor, state, estimate_df=estimate_df)
         path.append(em.log_likelihood(state.log_joint))
     assert np.isfinite(path).all()
     assert np.diff(path).min() >= -1e-9 * max(abs(np.array(path)))
@@ -117,22 +117,22 @@ def plain_loadings(X, model, shares, weights):
 def test_the_loading_cycle_is_the_plain_one():
     X = noisy_union().data
     model = fm.normalised(some_model(p=8, df=(4.0, 9.0)))
-    state = fit.observe(model, fm.reduce(model, X))
+    state = fm.observe(model, fm.reduce(model, X))
     shares = em.responsibilities(state.log_joint)
     weights = (model.df + 8) / (model.df + state.distances)
     loadings, noise = plain_loadings(X, model, shares, weights)
-    updated = fit.update_loadings(X, fit.floors(X), state)
+    updated = fm.update_loadings(X, fm.floors(X), state)
     assert_allclose(updated.loadings, loadings, rtol=1e-8)
     assert_allclose(updated.noise, noise, rtol=1e-9)
 
 
 def test_a_bold_step_is_taken_only_where_it_pays():
     X = noisy_union().data
-    floor = fit.floors(X)
-    state = fit.factor_cycle(some_start(X, 3, 3, np.inf), False)
-    plain = fit.loading_cycle(X, floor, replace(state, stride=1.0))
-    bold = fit.loading_cycle(X, floor, replace(state, stride=1.5))
-    absurd = fit.loading_cycle(X, floor, replace(state, stride=1e4))
+    floor = fm.floors(X)
+    state = fm.factor_cycle(some_start(X, 3, 3, np.inf), False)
+    plain = fm.loading_cycle(X, floor, replace(state, stride=1.0))
+    bold = fm.loading_cycle(X, floor, replace(state, stride=1.5))
+    absurd = fm.loading_cycle(X, floor, replace(state, stride=1e4))
     assert em.log_likelihood(bold.log_joint) > em.log_likelihood(plain.log_joint)
     assert_allclose(absurd.log_joint, plain.log_joint)
     assert [run.stride for run in (plain, bold, absurd)] == [1.2, 1.2 * 1.5, 1.2]
@@ -141,7 +141,7 @@ def test_a_bold_step_is_taken_only_where_it_pays():
 def test_the_factor_cycle_is_at_its_optimum():
     X = noisy_union().data
     model = fm.normalised(some_model(p=8, df=(4.0, 9.0)))
-    state = fit.observe(model, fm.reduce(model, X))
+    state = fm.observe(model, fm.reduce(model, X))
     shares = em.responsibilities(state.log_joint)
     weights = (model.df + 8) / (model.df + state.distances)
 
@@ -151,7 +151,7 @@ def test_the_factor_cycle_is_at_its_optimum():
         inner = np.log(candidate.weights) - 0.5 * log_det - 0.5 * weights * distances
         return float(np.sum(shares * inner))
 
-    best = fit.update_factors(model, state.reduced, shares, shares * weights)
+    best = fm.update_factors(model, state.reduced, shares, shares * weights)
     random = np.random.default_rng(2)
     for scale in (1e-3, 1e-2, 0.3):
         for _ in range(10):
@@ -175,9 +175,9 @@ def test_order_and_units_do_not_matter(df, estimate_df):
     shares, order = random.dirichlet(np.ones(3), size=120), random.permutation(120)
 
     def climbed(rows, shares):
-        state = fit.first_state(rows, shares, loadings, df)
+        state = fm.first_state(rows, shares, loadings, df)
         for _ in range(15):
-            state = fit.step(rows, fit.floors(rows), state, estimate_df=estimate_df)
+            state = fm.step(rows, fm.floors(rows), state, estimate_df=estimate_df)
         return state.log_joint
 
     plain = climbed(X, shares)
@@ -203,3 +203,52 @@ def test_parameters_are_counted_as_in_the_paper():
     # (g - 1) + p + q (p + g) + g q (q + 1) / 2 - q^2  [Baek, McLachlan & Flack 2010]
     g, q, p = 4, 3, 50
     assert fm.n_parameters(g, q, p) == g - 1 + p + q * (p + g) + g * q * (q + 1) // 2 - q**2
+
+
+@pytest.mark.parametrize("df", [0.3, 4.0, 150.0])
+def test_density_is_scipys(df):
+    points = np.random.default_rng(0).normal(size=(20, 5)) * 3
+    plain = multivariate_t(np.zeros(5), np.eye(5), df=df).logpdf(points)
+    assert_allclose(log_t(np.sum(points**2, axis=1), 5, df), plain, rtol=1e-12)
+
+
+def test_many_degrees_of_freedom_are_a_gaussian():
+    points = np.random.default_rng(0).normal(size=(20, 5))
+    plain = multivariate_normal(np.zeros(5)).logpdf(points)
+    squared = np.sum(points**2, axis=1)
+    assert_allclose(log_t(squared, 5, np.inf), plain, rtol=1e-12)
+    assert_allclose(log_t(squared, 5, 1e12), plain, rtol=1e-9)
+
+
+def test_tails_are_the_mean_of_the_mixing_variable():
+    distances, df, p = np.array([[0.5, 2.0], [30.0, 7.0]]), np.array([3.0, np.inf]), 4
+    # w | y is Gamma with shape (nu + p)/2 and rate (nu + distance)/2
+    plain = gamma.mean((3.0 + p) / 2, scale=2.0 / (3.0 + distances[:, 0]))
+    assert_allclose(tails(distances, p, df), np.column_stack([plain, [1.0, 1.0]]))
+
+
+def test_df_is_the_best_on_a_grid():
+    random = np.random.default_rng(1)
+    p = 6
+    distances = random.chisquare(p, size=(500, 2)) / (random.chisquare(4, size=(500, 2)) / 4)
+    shares = random.uniform(size=(500, 2))
+    found = update_df(distances, p, shares, np.array([30.0, 30.0]))
+    for k in (0, 1):
+        value = shares[:, k] @ log_t(distances[:, k], p, found[k])
+        others = [
+            shares[:, k] @ log_t(distances[:, k], p, df) for df in np.geomspace(0.1, 190, 400)
+        ]
+        assert value >= max(others) - 1e-9
+        assert 2 < found[k] < 8
+
+
+def test_df_keeps_within_its_bounds():
+    light, heavy = chi2(5).ppf(np.linspace(0.01, 0.99, 200)), np.geomspace(1e-200, 1e100, 200)
+    found = update_df(np.column_stack([light, heavy]), 5, np.ones((200, 2)), np.full(2, 30.0))
+    assert_allclose(found, [MOST_DF, LEAST_DF], rtol=0)
+
+
+def test_df_that_would_be_less_likely_is_refused():
+    distances, shares = np.full((50, 1), 5.0), np.ones((50, 1))
+    assert update_df(distances, 5, shares, np.array([30.0])) == MOST_DF
+    assert update_df(distances, 5, shares, np.array([1e6])) == 1e6

@@ -20,9 +20,8 @@ from subspaces.messages import Advice, ParameterError
 from subspaces.psc.doubts import warn_of_an_early_end, warn_of_empty_clusters
 from subspaces.psc.fit import no_weights
 from subspaces.psc.incomplete import fill, fitted
-from subspaces.rivals import factor_mixture, factor_mixture_em
+from subspaces.rivals import factor_mixture
 from subspaces.rivals.mixture_starts import first_partitions, leading_loadings, random_loadings
-from subspaces.rivals.student import FIRST_DF
 from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_real
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.subspace import Subspace, scores
@@ -651,10 +650,10 @@ def _fit_common_factors(model: MCFA, X: Array, df: float | None) -> None:
     n_factors = _n_factors(model, X)
     n_starts, random = model._check_search(X)
     with one_blas_thread():
-        first_df = FIRST_DF if df is None else float(df)
+        first_df = factor_mixture.FIRST_DF if df is None else float(df)
         begun = _first_states(X, model.n_clusters, n_factors, first_df, n_starts, random)
-        floor = factor_mixture_em.floors(X)
-        step = partial(factor_mixture_em.step, X, floor, estimate_df=df is None)
+        floor = factor_mixture.floors(X)
+        step = partial(factor_mixture.step, X, floor, estimate_df=df is None)
         runs = em.search(begun, step, model.max_iter, model.tol)
     best = em.best_climb(runs)
     model._store_search(best, runs)
@@ -687,7 +686,7 @@ def _first_states(
     df: float,
     n_starts: int,
     random: np.random.Generator,
-) -> list[em.Climb[factor_mixture_em.State]]:
+) -> list[em.Climb[factor_mixture.State]]:
     """Return one first state of EM for each start.
 
     The partitions behind them are of subspaces with few and with many dimensions, in turn.
@@ -700,9 +699,7 @@ def _first_states(
     for name, labels in first_partitions(X, shapes, n_starts, random):
         chance = name == "random"
         loadings = random_loadings(X, n_factors, random) if chance else leading
-        first = factor_mixture_em.first_state(
-            X, Partition(labels, n_clusters).indicator, loadings, df
-        )
+        first = factor_mixture.first_state(X, Partition(labels, n_clusters).indicator, loadings, df)
         begun.append(em.begin(name, first))
     return begun
 
