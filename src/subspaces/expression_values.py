@@ -22,7 +22,7 @@ otherwise                                                      intensities
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -30,20 +30,6 @@ from scipy import sparse
 from subspaces._types import Array, Counts, ExpressionKind
 from subspaces.messages import Advice, DataWarning, ParameterError, SubspacesWarning, percent
 from subspaces.preparation import as_figure
-
-__all__ = [
-    "KINDS",
-    "Reading",
-    "batch_hint",
-    "counts_hint",
-    "doubt",
-    "percent",
-    "read_cells",
-    "read_values",
-]
-
-
-KINDS: tuple[ExpressionKind, ...] = get_args(ExpressionKind)
 
 # A logarithm to base 2 beyond this would be of an intensity above 2^30, which no scanner gives.
 LARGEST_LOGARITHM = 30.0
@@ -83,9 +69,7 @@ class Reading:
     Attributes
     ----------
     kind : str
-        One of ``KINDS``.
-    logged : bool
-        Whether logarithms were taken before the table came here.
+        What the values are taken for.
     because : str
         The facts that decided it, in words.
     smallest, largest : float
@@ -96,7 +80,6 @@ class Reading:
     """
 
     kind: ExpressionKind
-    logged: bool
     because: str
     smallest: float
     largest: float
@@ -121,8 +104,8 @@ def read_values(X: Any) -> Reading:
     Reading
     """
     facts = _sparse_facts(X) if sparse.issparse(X) else _facts(X)
-    kind, logged, because = _decided(**facts)
-    return Reading(kind, logged, because, **facts)
+    kind, because = _decided(**facts)
+    return Reading(kind, because, **facts)
 
 
 def doubt(reading: Reading) -> SubspacesWarning | None:
@@ -174,10 +157,10 @@ def read_cells(X: Any) -> Reading:
     if found.negative > 0:
         return found
     if found.whole >= WHOLE:
-        return replace(found, kind="counts", logged=False, because=f"whole numbers from {span}")
+        return replace(found, kind="counts", because=f"whole numbers from {span}")
     if found.largest > LARGEST_LOGARITHM:
-        return replace(found, kind="counts", logged=False, because=f"from {span}")
-    return replace(found, kind="log", logged=True, because=f"none above {as_figure(found.largest)}")
+        return replace(found, kind="counts", because=f"from {span}")
+    return replace(found, kind="log", because=f"none above {as_figure(found.largest)}")
 
 
 def _decided(
@@ -189,32 +172,32 @@ def _decided(
     below_one: float,
     below_floor: float,
     beyond: float,
-) -> tuple[ExpressionKind, bool, str]:
-    """Return the kind of the values, whether they are logarithms already, and why, in words."""
+) -> tuple[ExpressionKind, str]:
+    """Return the kind of the values, and why, in words."""
     if negative > 0:
         if beyond > FEW:
             why = f"{percent(beyond)} above 30 and some negative, as scanners give them"
-            return "intensities", False, why
+            return "intensities", why
         if negative >= CENTRED:
-            return "ratios", True, f"{percent(negative)} negative, range {_span(smallest, largest)}"
-        return "log", True, f"few negative, range {_span(smallest, largest)}"
+            return "ratios", f"{percent(negative)} negative, range {_span(smallest, largest)}"
+        return "log", f"few negative, range {_span(smallest, largest)}"
     if smallest > 0 and beyond <= FEW and 0.25 <= below_one <= 0.75 and largest >= LARGEST_RATIO:
-        return "ratios", False, f"all positive, {percent(below_one)} below 1"
+        return "ratios", f"all positive, {percent(below_one)} below 1"
     if whole >= WHOLE and largest <= LARGEST_LOGARITHM:
-        return "counts", False, f"whole numbers from {_span(smallest, largest)}"
+        return "counts", f"whole numbers from {_span(smallest, largest)}"
     is_percentage = LARGEST_LOGARITHM < largest <= 100 and below_floor <= 1 - HIGH
     if whole < WHOLE and (largest <= 1 or is_percentage):
-        return "shares", False, f"from {_span(smallest, largest)}"
+        return "shares", f"from {_span(smallest, largest)}"
     if largest <= LARGEST_LOGARITHM:
-        return "log", True, f"none above {as_figure(largest)}"
+        return "log", f"none above {as_figure(largest)}"
     if zero >= FEW:
         kind = "whole numbers" if whole >= WHOLE else f"none negative, up to {as_figure(largest)}"
-        return "counts", False, f"{kind}, {percent(zero)} zeros"
+        return "counts", f"{kind}, {percent(zero)} zeros"
     if below_floor > 0.5 and smallest < 1:
         why = f"{percent(below_floor)} below {ARRAY_FLOOR:g}, down to {as_figure(smallest)}"
-        return "counts", False, why
+        return "counts", why
     zeros = f"{percent(zero)} zeros" if zero else "no zeros"
-    return "intensities", False, f"from {_span(smallest, largest)}, {zeros}"
+    return "intensities", f"from {_span(smallest, largest)}, {zeros}"
 
 
 def _facts(X: Array) -> dict[str, float]:

@@ -16,21 +16,6 @@ from subspaces.messages import Advice, ParameterError, listed
 from subspaces.named_table import Table, first_gap
 from subspaces.runtime.serialise import serialisable
 
-__all__ = [
-    "Preparation",
-    "as_figure",
-    "attach_preparation",
-    "check_present",
-    "check_totals",
-    "filled_in_raw_units",
-    "in_raw_units",
-    "log_above_floor",
-    "match_variables",
-    "prepare",
-    "prepare_rows",
-    "scaled_to_total",
-]
-
 
 @serialisable
 @dataclass(frozen=True, repr=False)

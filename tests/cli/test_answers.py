@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import typer
 
-from subspaces import expression_values
+from subspaces._types import ExpressionKind
 from subspaces.app.cli import _options
 from subspaces.core.criteria import names
 from tests.cli.conftest import write_union
@@ -115,7 +115,7 @@ def test_wrong_words_are_answered_before_anything_heavy_is_imported(answers, i):
 
 def test_the_names_are_those_of_the_library():
     assert ("auto", *names(public=True)) == get_args(_options.Criterion)
-    assert tuple(expression_values.KINDS) == get_args(_options.Kind)
+    assert get_args(ExpressionKind) == get_args(_options.Kind)
 
 
 def test_what_a_preset_does_not_choose(fails, union_file):

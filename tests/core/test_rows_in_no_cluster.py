@@ -44,7 +44,6 @@ def test_a_partition_counts_rows_in_clusters_alone():
     assert np.isnan(found.means(X)[3]).all()
     for k in range(4):
         assert_array_equal(found.members(k), np.flatnonzero(k == LABELS))
-        assert_array_equal(found.mask(k), k == LABELS)
 
 
 def test_weights_are_repeated_rows():
@@ -56,7 +55,6 @@ def test_weights_are_repeated_rows():
     assert_array_equal(found.row_weights, np.where(KEPT, WEIGHTS, 0.0))
     for k in range(4):
         counted = (k == LABELS) & (WEIGHTS > 0)
-        assert_array_equal(found.mask(k), counted)
         assert_array_equal(found.members(k), np.flatnonzero(counted))
     some = np.flatnonzero(np.arange(len(X)) % 3)
     assert_array_equal(found.subset(some).sizes, Partition(LABELS[some], 4, WEIGHTS[some]).sizes)

@@ -42,8 +42,6 @@ from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import leading_axes
 
-__all__ = ["ExpressionScaler", "as_dense", "as_preparation", "as_table"]
-
 # Names of the samples and of the genes.
 Names = tuple[tuple[Any, ...], tuple[Any, ...]]
 

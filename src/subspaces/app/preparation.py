@@ -6,8 +6,6 @@ from subspaces.named_table import Table
 from subspaces.preparation import Preparation, log_above_floor
 from subspaces.runtime.parameters import as_count, as_real
 
-__all__ = ["learn_preparation"]
-
 
 def learn_preparation(
     table: Table,

@@ -86,10 +86,6 @@ class Partition:
         """What each row counts in each cluster, (n, K): 0 in others than its own."""
         return np.eye(self.n_clusters + 1)[:, :-1][self.counted] * self.row_weights[:, None]
 
-    def mask(self, k: int) -> Mask:
-        """Whether each row is counted in cluster k, (n,)."""
-        return self.counted == k
-
     def members(self, k: int) -> Indices:
         """The places of the rows that are counted in cluster k, in ascending order."""
         return np.flatnonzero(self.counted == k)

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from zipfile import ZipFile, is_zipfile
 
 import typer
@@ -397,41 +397,21 @@ def entries_of(values: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(entry for line in lines for entry in line)
 
 
-@overload
-def one_or_auto(text: str, option: str) -> "int | Auto": ...
-@overload
-def one_or_auto(text: str | None, option: str) -> "int | Auto | None": ...
-def one_or_auto(text: str | None, option: str) -> "int | Auto | None":
-    """Return the value of an option as an int, or unchanged if it is "auto" or None."""
-    if text is None:
-        return None
-    if text == "auto":
-        return "auto"
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(
-            f"{option} {text!r} is not a whole number. Give one such as 3, or auto."
-        ) from None
+def as_numbers(text: str | None, option: str, *, several: bool = False) -> Any:
+    """Return an option's value as an int; "auto" and None unchanged.
 
-
-@overload
-def per_cluster(text: str, option: str) -> "int | Auto | list[int]": ...
-@overload
-def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None": ...
-def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None":
-    """Return an option's value as an int, or a list for ``1,2,2``; "auto" and None unchanged."""
-    if text is None:
-        return None
-    if text == "auto":
-        return "auto"
+    several: whether ``1,2,2``, one number for each cluster, is a list.
+    """
+    if text is None or text == "auto":
+        return text
     try:
-        numbers = [int(part) for part in text.split(",")]
+        numbers = [int(part) for part in (text.split(",") if several else [text])]
     except ValueError:
-        raise ValueError(
-            f"{option} {text!r} is neither a whole number nor a list of them. Give one for all "
-            "clusters (2), one for each (1,2,2), or auto."
-        ) from None
+        what, ways = "not a whole number", "one such as 3"
+        if several:
+            what = "neither a whole number nor a list of them"
+            ways = "one for all clusters (2), one for each (1,2,2)"
+        raise ValueError(f"{option} {text!r} is {what}. Give {ways}, or auto.") from None
     return numbers[0] if len(numbers) == 1 else numbers
 
 

@@ -96,10 +96,10 @@ class Asked:
         method = options.method_named(self.method)
         values.check(self.preset, {**excluded, "--method": method != "PSC"})
         asked = Request(
-            n_clusters=options.one_or_auto(self.clusters, "--clusters"),
-            n_components=options.per_cluster(self.dims, "--dims"),
+            n_clusters=options.as_numbers(self.clusters, "--clusters"),
+            n_components=options.as_numbers(self.dims, "--dims", several=True),
             search=search,
-            n_variables=options.per_cluster(self.variables, "--variables"),
+            n_variables=options.as_numbers(self.variables, "--variables", several=True),
             method=method,
             criterion=self.criterion,
             preset=self.preset,

@@ -54,7 +54,7 @@ def compare(
       subspaces compare data.csv --clusters 3 --dims 1,2,2 --labels type
       subspaces compare data.csv --clusters 3 --methods PSC,SSC,KMeans
     """
-    dimensions = options.per_cluster(dims, "--dims")
+    dimensions = options.as_numbers(dims, "--dims", several=True)
     if dimensions == "auto":
         raise ValueError(
             "--dims auto only works with subspaces fit. Give one number for all clusters (2), or "

@@ -83,7 +83,7 @@ def pca(
       subspaces pca arrays.gct --classes a.cls --preset expression
       subspaces pca genes.tsv --samples columns --ignore gene_name --log
     """
-    n_components = options.one_or_auto(dims, "--dims")
+    n_components = options.as_numbers(dims, "--dims")
     options.check_least(n_components, 0, "--dims")
     if not 0.0 < level < 1.0:
         raise ValueError(f"--level {level:g} is out of range. Set a share such as 0.05.")

@@ -67,7 +67,7 @@ def select(
     values.check(preset, excluded)
     request = Request(
         n_clusters="auto",
-        n_components=options.one_or_auto(dims, "--dims"),
+        n_components=options.as_numbers(dims, "--dims"),
         search=search,
         n_variables=variables,
         preset=preset,

@@ -14,7 +14,6 @@ from subspaces.named_table import Table
 
 # How many sizes line 2 has: rows, columns, and in 1.3 also extra columns and rows.
 SIZES = {"#1.2": 2, "#1.3": 4}
-HEADING = {"#1.2": "Name, Description and the samples", "#1.3": "id and the samples"}
 
 
 def read_gct(path: Path, wanted: Wanted) -> Table:
