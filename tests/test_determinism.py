@@ -33,7 +33,7 @@ def test_every_clusterer_has_a_reference():
     assert set(json.loads(STORE.read_text())) == set(MODELS) >= set(CLUSTERERS)
 
 
-@pytest.mark.parametrize("name", ["PSC", "PSC sparse", "EnsembleKSubspaces"])
+@pytest.mark.parametrize("name", ["PSC", "PSC sparse", "KSubspaces", "EnsembleKSubspaces"])
 def test_the_number_of_jobs(name):
     one, *others = (
         clone(MODELS[name]).set_params(n_jobs=n_jobs).fit(data())

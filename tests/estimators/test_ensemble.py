@@ -108,15 +108,6 @@ def test_affine_flats_off_the_origin():
         assert subspace_angles(flat, true).max() < 0.05
 
 
-def test_the_number_of_jobs_does_not_matter():
-    models = [
-        EnsembleKSubspaces(2, n_components=2, n_runs=6, n_jobs=n_jobs, random_state=3).fit(X)
-        for n_jobs in (None, 2)
-    ]
-    assert_array_equal(models[0].labels_, models[1].labels_)
-    assert_array_equal(models[0].affinity_matrix_.toarray(), models[1].affinity_matrix_.toarray())
-
-
 def test_more_candidates_of_another_dimension():
     model = EnsembleKSubspaces(
         2, n_components=2, n_candidates=5, n_base_components=1, n_runs=20, random_state=0
@@ -146,17 +137,6 @@ def test_base_dimensions_are_repeated_and_leave_room():
     )
     given = EnsembleKSubspaces(2, n_base_components=[2, 1])
     assert given._base_problem(Problem(rows, (1, 1), "residual", False)).dimensions == (2, 1)
-
-
-def test_zero_rows_duplicates_and_constant_columns():
-    awkward = X.copy()
-    awkward[:4] = 0.0
-    awkward[30:40] = awkward[50]
-    awkward[:, 6] = 0.0
-    for affine in (False, True):
-        model = EnsembleKSubspaces(2, affine=affine, n_runs=10, random_state=0).fit(awkward)
-        assert set(model.labels_) == {0, 1}
-        assert np.isfinite(model.transform(awkward)).all()
 
 
 def test_missing_clusters_are_said(monkeypatch):

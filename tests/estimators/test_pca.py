@@ -1,6 +1,5 @@
 """`PCA`: scikit-learn's PCA, with the number of components that `pca_components` finds."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -9,9 +8,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal, norm
 from sklearn import decomposition
-from sklearn.base import clone
-from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
@@ -269,22 +265,6 @@ def test_frames_in_and_out(X):
     with warns("no_component"):
         empty = PCA().set_output(transform="pandas").fit_transform(pd.DataFrame(NOISE))
     assert empty.shape == (60, 0)
-
-
-def test_clones_pickles_and_pipelines(X):
-    model = PCA(scale=True).fit(X)
-    assert clone(model).get_params() == model.get_params()
-    assert_array_equal(pickle.loads(pickle.dumps(model)).transform(X), model.transform(X))
-    y = X @ np.arange(20.0)
-    pipeline = make_pipeline(StandardScaler(), PCA(), LinearRegression()).fit(X, y)
-    assert pipeline[-1].n_features_in_ == 3
-    assert pipeline.score(X, y) > 0.9
-
-
-def test_the_callers_table_is_not_changed(X):
-    before = X.copy()
-    PCA(scale=True).fit(X).transform(X)
-    assert_array_equal(X, before)
 
 
 @pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")

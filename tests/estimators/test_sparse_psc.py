@@ -172,12 +172,6 @@ def test_laws(criterion):
     assert_allclose(shifted.subspaces_[0].centre, affine.subspaces_[0].centre + 100.0)
 
 
-def test_same_seed_same_labels_whatever_the_number_of_jobs():
-    one, two = fitted(), fitted(n_jobs=2)
-    assert_array_equal(one.labels_, two.labels_)
-    assert one.starts_ == two.starts_
-
-
 @pytest.mark.parametrize(
     ("options", "kind", "refused"),
     [

@@ -8,8 +8,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from subspaces import PSC, RSIM, SCC, SLBF, SSC, EnsembleKSubspaces, KSubspaces
 from subspaces.datasets import make_scenario, make_subspaces
@@ -139,33 +137,6 @@ def test_given_labels_and_callables(cls):
 
     model = cls(2, n_components=2, init=start, n_init=3, random_state=0).fit(X)
     assert [row["start"] for row in model.starts_] == ["callable"] * 3
-
-
-@BOTH
-def test_same_seed_same_labels_whatever_the_number_of_jobs(cls):
-    one = cls(2, n_components=2, random_state=7).fit(X)
-    two = cls(2, n_components=2, random_state=7, n_jobs=2).fit(X)
-    assert_array_equal(one.labels_, two.labels_)
-    assert one.starts_ == two.starts_
-
-
-def test_the_caller_keeps_the_data():
-    frozen = X.copy()
-    frozen.setflags(write=False)
-    PSC(2, n_components=2, affine=True, random_state=0).fit(frozen).predict(frozen)
-    assert_array_equal(frozen, X)
-
-
-def test_frames_pipelines_and_set_output():
-    frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(8)])
-    model = PSC(2, n_components=2, random_state=0).set_output(transform="pandas").fit(frame)
-    assert_array_equal(model.feature_names_in_, frame.columns)
-    table = model.transform(frame)
-    assert list(table.columns) == ["psc0", "psc1"]
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame.rename(columns={"gene0": "other"}))
-    pipeline = make_pipeline(StandardScaler(), clone(model))
-    assert pipeline.fit(frame).predict(frame).shape == (70,)
 
 
 def test_refinements():
@@ -380,20 +351,6 @@ def test_bad_values_are_located(cls):
     model = cls(2, random_state=0).fit(X)
     with refuses("X", place="row 5, column 3"):
         model.predict(bad)
-
-
-@pytest.mark.filterwarnings("ignore::subspaces.messages.DataWarning")
-@BOTH
-def test_zero_rows_duplicates_and_constant_columns(cls):
-    awkward = X.copy()
-    awkward[:4] = 0.0
-    awkward[30:40] = awkward[50]
-    awkward[:, 6] = 0.0
-    for affine in (False, True):
-        model = cls(2, n_components=2, affine=affine, random_state=0).fit(awkward)
-        assert set(model.labels_) == {0, 1}
-        assert np.isfinite(model.objective_)
-        assert np.isfinite(model.transform(awkward)).all()
 
 
 @pytest.mark.parametrize("criterion", ["influence", "loo", "hat", "residual", "likelihood"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from subspaces import MCFA, MPPCA, PSC, SLBF, MCtFA, SparseKMeans
+from subspaces import GPCA, MCFA, MPPCA, PSC, SLBF, MCtFA, SparseKMeans
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import rand_score
 from tests.estimators.checks import CLUSTERERS, made
@@ -18,6 +18,7 @@ USUAL = {"n_components": 2, "affine": True, "n_runs": 20, **FEW}
 MODELS = {
     **{name: made(kind, **USUAL) for name, kind in CLUSTERERS.items()},
     "PSC sparse": PSC(2, n_variables=4, n_components=2, affine=True, **FEW),
+    "GPCA of the papers": GPCA(2, n_components=2, affine=True, polish=False, random_state=0),
     "LBF": SLBF(2, n_components=2, spectral=False, random_state=0),
     "MPPCA": MPPCA(2, n_components=2, max_iter=30, **FEW),
     "MCFA": MCFA(2, n_components=4, max_iter=30, **FEW),
