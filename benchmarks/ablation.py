@@ -18,7 +18,6 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.search import Plan, search
 from subspaces.core.which_run import REACH
-from subspaces.data.in_view import RowsInView
 from subspaces.metrics import matched_accuracy
 from subspaces.starts.registry import _for_unequal, portfolio
 from subspaces.starts.sampled_subspaces import random_labels
@@ -57,7 +56,7 @@ def errors_by_choice(folder, name, index, kind, criterion):
     held = choose_rows(rows, n_clusters)
     problem = Problem(held, (dimension,) * n_clusters, criterion, affine=False)
     given = chosen_starts(kind, problem)
-    plan = Plan(RowsInView, "t_likelihood", True, 50)
+    plan = Plan("t_likelihood", True, 50)
     seeds = range(100 * index, 100 * index + len(given))
     runs = search(problem, given, seeds, plan, reach=np.inf)
     near = min(run.promise for run in runs) + REACH * len(rows)

@@ -21,7 +21,6 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.search import Plan, search
 from subspaces.core.which_run import best_run
-from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import matched_accuracy
 from subspaces.psc.best_partition import DEFAULT_STARTS
@@ -65,7 +64,7 @@ def outcomes(folder, name, index):
         dimensions = (dimension,) * n_clusters
         problem = Problem(choose_rows(rows, n_clusters), dimensions, "distance", False)
         starts = portfolio(problem, DEFAULT_STARTS)
-        plan = Plan(RowsInView, "t_likelihood", problem.alike, 50)
+        plan = Plan("t_likelihood", problem.alike, 50)
         seeds = np.random.default_rng(index).integers(2**31, size=DEFAULT_STARTS).tolist()
         for rule in RULES:
             runs = search(problem, starts, seeds, replace(plan, enough=rule))

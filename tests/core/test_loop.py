@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces.core import loop
 from subspaces.core.criteria import costs
+from subspaces.core.in_view import RowsInView
 from subspaces.core.loop import Fitted, Restless, alternate, descend, objective_of
 from subspaces.core.partition import assign, too_small
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows, choose_rows
-from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_scenario, make_subspaces
 
 CRITERIA = ("influence", "residual", "hat", "loo", "likelihood")

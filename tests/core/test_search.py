@@ -12,7 +12,6 @@ from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows
 from subspaces.core.search import Plan, search
 from subspaces.core.which_run import best_run, start_margin
-from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import rand_score
 from subspaces.psc.best_partition import best_partition
@@ -21,7 +20,7 @@ from subspaces.starts.landmarks import LANDMARKS
 
 UNION = make_subspaces([40, 50, 60], 12, [2, 2, 2], noise=0.1, shuffle=True, random_state=0)
 PROBLEM = Problem(DenseRows(UNION.data), (2, 2, 2), "loo", False)
-ALL, BEFORE = (Plan(RowsInView, "t_likelihood", shortlist, 50) for shortlist in (False, True))
+ALL, BEFORE = (Plan("t_likelihood", shortlist, 50) for shortlist in (False, True))
 
 
 def fixed(labels):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from subspaces import PSC, KSubspaces
+from subspaces.core.in_view import RowsInView
 from subspaces.core.loop import alternate
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
 from subspaces.data.blocks import ArrayBlocks
 from subspaces.data.in_blocks import BlockProblem, RowsInBlocks, subspaces_of_sample
-from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from tests.warned import refuses
 

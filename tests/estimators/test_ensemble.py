@@ -4,11 +4,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces import EnsembleKSubspaces
+from subspaces.core.in_view import RowsInView
 from subspaces.core.loop import alternate
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
-from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import rand_score, subspace_angles
 from subspaces.rivals import ensemble

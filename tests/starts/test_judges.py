@@ -13,7 +13,6 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
 from subspaces.core.search import Plan, search
 from subspaces.core.which_run import JudgingStart, best_run
-from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy
 from subspaces.starts import judges
@@ -272,7 +271,7 @@ def test_a_local_net_of_copies_zero_rows_and_opposites_is_finite():
 
 UNION = make_subspaces([40, 50, 60], 12, [2, 2, 2], noise=0.1, shuffle=True, random_state=0)
 POSED = Problem(DenseRows(UNION.data), (2, 2, 2), "loo", False)
-PLAN = Plan(RowsInView, "t_likelihood", True, 50)
+PLAN = Plan("t_likelihood", True, 50)
 
 
 class Judge(JudgingStart):

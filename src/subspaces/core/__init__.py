@@ -7,7 +7,7 @@ How `PSC(3).fit(X)` comes to its labels, from the call down:
 3. `psc/settings.py`, `pose`: rows, dimensions and criterion as one `Problem` (`core/problem.py`).
 4. `psc/best_partition.py`: the starts (`starts/registry.py`), searched by `core/search.py`.
 5. `core/loop.py`, `alternate`: the one loop, from a first partition until no label moves;
-   `data/in_view.py` fits the subspaces and assigns the rows for it.
+   `core/in_view.py` fits the subspaces and assigns the rows for it.
 6. `core/criteria.py`: what a row costs in a cluster; the sum of these costs is the objective.
 7. `core/which_run.py`: what decides which run wins. It is not the objective.
 

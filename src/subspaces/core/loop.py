@@ -10,7 +10,7 @@ a rule the objective. It is constant with sparse loadings, whose objectives cann
 between sweeps, and the last partition is kept.
 
 What the loop asks of data is `Samples`: fit subspaces to labels, and assign every row to one of
-them. Each kind of data is one implementation: rows in view (`data/in_view.py`), and rows in blocks
+them. Each kind of data is one implementation: rows in view (`core/in_view.py`), and rows in blocks
 (`data/in_blocks.py`). `descend` goes on from the end of a run, one row at a time.
 """
 

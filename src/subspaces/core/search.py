@@ -1,7 +1,6 @@
 """Search from many starts: the promising ones are swept to their end (`core/which_run.py`)."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import local
@@ -10,7 +9,8 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from subspaces._types import Labels
-from subspaces.core.loop import Clustering, Fitted, Restless, Samples, alternate, repair
+from subspaces.core.in_view import RowsInView
+from subspaces.core.loop import Fitted, Restless, alternate, repair
 from subspaces.core.partition import LazyGenerator, canonical_each
 from subspaces.core.problem import Problem
 from subspaces.core.which_run import (
@@ -35,32 +35,17 @@ FEW_NUMBERS = 1 << 18
 MANY_ROWS, RESTLESS, RESTLESS_SWEEPS, GAIN = 1000, 0.01, 5, 1e-3
 
 
-class Searchable(Samples):
-    """Samples that give first partitions and finished runs a number to compare them by."""
-
-    problem: Problem
-
-    @abstractmethod
-    def promise(self, labels: Labels) -> float:
-        """-log t-likelihood of a first partition; infinite if a cluster is degenerate."""
-
-    @abstractmethod
-    def selection_cost(self, clustering: Clustering, compared_by: ComparedBy) -> float:
-        """Return the number that finished runs are compared by, lower is better."""
-
-
 @dataclass(frozen=True)
 class Plan:
     """The settings of a search: which starts are swept, how far, and what runs are compared by.
 
-    in_view: makes the samples of a problem, for the runs of one thread; compared_by: what finished
-    runs are compared by; shortlist: whether first partitions are compared, too, and only the
-    promising ones swept; max_iter: the cap on sweeps; n_jobs: how many threads make starts and
-    sweep them side by side; tell: called with each step that is done; enough: no more starts are
-    made once so many, of two kinds at least, have ended in the best partition; None: all are made.
+    compared_by: what finished runs are compared by; shortlist: whether first partitions are
+    compared, too, and only the promising ones swept; max_iter: the cap on sweeps; n_jobs: how many
+    threads make starts and sweep them side by side; tell: called with each step that is done;
+    enough: no more starts are made once so many, of two kinds at least, have ended in the best
+    partition; None: all are made.
     """
 
-    in_view: Callable[[Problem], Searchable]
     compared_by: ComparedBy
     shortlist: bool
     max_iter: int
@@ -139,9 +124,9 @@ class Worker:
         self._problem, self._plan, self._charge, self._held = problem, plan, charge, local()
 
     @property
-    def _samples(self) -> Searchable:
+    def _samples(self) -> RowsInView:
         if not hasattr(self._held, "samples"):
-            self._held.samples = self._plan.in_view(self._problem)
+            self._held.samples = RowsInView(self._problem)
         return self._held.samples
 
     def first(self, start: tuple[str, Start], seed: int) -> Run:
@@ -188,7 +173,7 @@ def story(run: Run) -> str:
     )
 
 
-def first_partition(samples: Searchable, start: Start, random: np.random.Generator) -> Labels:
+def first_partition(samples: RowsInView, start: Start, random: np.random.Generator) -> Labels:
     """Return the labels (n,) of a start, after clusters that are too small have been refilled."""
     fitted = Fitted(start(samples.problem, random).copy())
     return repair(samples, fitted, 0, random, first=True)[0].labels
@@ -205,7 +190,7 @@ def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
     return [known.setdefault(labels.tobytes(), i) for i, labels in enumerate(firsts)]
 
 
-def sweep(samples: Searchable, run: Run, plan: Plan, restless_sweeps: int = RESTLESS_SWEEPS) -> Run:
+def sweep(samples: RowsInView, run: Run, plan: Plan, restless_sweeps: int = RESTLESS_SWEEPS) -> Run:
     """Return the run with the clustering that sweeps from its first partition reach, and cost.
 
     restless_sweeps: so many sweeps in which little moves end the run of many rows.

@@ -8,7 +8,6 @@ from subspaces._types import Array, Auto, Labels, PerCluster, Seed, Sparse
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.core.search import Plan, search
-from subspaces.data.in_view import RowsInView
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.messages import FEWER_CLUSTERS, Advice, NotConvergedWarning, ParameterError
@@ -146,7 +145,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         max_iter = as_count(self.max_iter, "max_iter", low=1)
         starts = [("random subspaces", random_subspaces)] * n_runs
         seeds = random.integers(2**31, size=n_runs).tolist()
-        plan = Plan(RowsInView, "objective", False, max_iter, as_jobs(self.n_jobs))
+        plan = Plan("objective", False, max_iter, as_jobs(self.n_jobs))
         runs = search(base, starts, seeds, plan)
         self.n_iter_ = max(run.clustering.n_iter for run in runs)
         return [run.clustering.labels for run in runs]

@@ -6,9 +6,9 @@ import numpy as np
 
 from subspaces._types import Array, Auto, GPCAMethod, Labels, PerCluster, Seed
 from subspaces.core import partition
+from subspaces.core.in_view import RowsInView
 from subspaces.core.loop import alternate
 from subspaces.core.problem import Problem
-from subspaces.data.in_view import RowsInView
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.messages import (

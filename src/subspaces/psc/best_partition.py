@@ -8,12 +8,12 @@ import numpy as np
 
 from subspaces._types import Array, Labels
 from subspaces.core.array import to_host
+from subspaces.core.in_view import RowsInView
 from subspaces.core.loop import Clustering
 from subspaces.core.problem import Problem
 from subspaces.core.rows import saves_time
 from subspaces.core.search import MANY_ROWS, RESTLESS, Plan, search, story, sweep
 from subspaces.core.which_run import AGREEING, Run, Start, best_run
-from subspaces.data.in_view import RowsInView
 from subspaces.messages import (
     Advice,
     ChoiceWarning,
@@ -45,7 +45,6 @@ def best_partition(
     random = as_generator(settings.random_state)
     by_portfolio = _names_portfolio(settings) and problem.sparsity is None
     plan = Plan(
-        RowsInView,
         "t_likelihood" if by_likelihood else "objective",
         shortlist=by_portfolio and problem.alike and by_likelihood,
         max_iter=settings.max_iter,

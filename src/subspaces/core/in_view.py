@@ -1,32 +1,34 @@
 """Rows that are all in memory at once: each cluster is a PCA with the scores of every row on it.
 
-If compiled code can take a problem, it updates the subspaces from sweep to sweep
-(`compiled_subspaces.py`). Otherwise the PCA of a cluster that was met before, in this run or
-another, is looked up; sparse loadings start from those of the last sweep.
+If compiled code can take a problem, it updates the subspaces from sweep to sweep when a few labels
+change: `kernels/gram.pyx` if leading principal axes are enough and inner products are known,
+`kernels/sparse_loadings.pyx` for sparse loadings. Otherwise the PCA of a cluster that was met
+before, in this run or another, is looked up; sparse loadings start from those of the last sweep.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from subspaces._types import Array, Labels
-from subspaces.core import partition, which_run
-from subspaces.core.criteria import costs, objective
+from subspaces.core import partition, sparse_loadings, which_run
+from subspaces.core.criteria import CRITERIA, ClusterStats, costs, objective, own_costs
 from subspaces.core.likelihood import classification_likelihood
-from subspaces.core.loop import Assignment, Clustering, Fitted
+from subspaces.core.loop import Assignment, Clustering, Fitted, Samples
 from subspaces.core.problem import Problem, degenerate, view_clusters
-from subspaces.core.rows import ClusterView
-from subspaces.core.search import Searchable
+from subspaces.core.rows import ClusterView, DenseRows, GramRows
 from subspaces.core.sparse_view import energy_on_loadings, loadings_of
 from subspaces.core.which_run import ComparedBy
-from subspaces.data.compiled_subspaces import SparseLoadings, compiled_subspaces
+from subspaces.kernels import compiled
 
 # Views of clusters met before take FEW_BYTES at most, or TIMES_THE_ROWS times what the rows take.
 FEW_BYTES, TIMES_THE_ROWS = 2_000_000, 4
 
 
-class RowsInView(Searchable):
+class RowsInView(Samples):
     """The rows of a problem, for the runs of one thread, one after the other."""
 
     def __init__(self, problem: Problem) -> None:
@@ -155,3 +157,117 @@ class RowsInView(Searchable):
                 self._met, self._bytes = {}, size
             self._met[key] = view
         return view
+
+
+class CompiledSubspaces(ABC):
+    """The subspaces of all clusters of a problem, held by a compiled object.
+
+    kernel: the compiled object, with `fit(labels)`, `forget()` and the results of the last fit.
+    """
+
+    def __init__(self, problem: Problem, kernel: Any) -> None:
+        self.problem, self.kernel = problem, kernel
+
+    def degenerate(self) -> list[int]:
+        """Return the numbers of clusters whose members do not span as many axes as they have.
+
+        An axis counts if its energy reaches the problem's least energy times the cluster's size.
+        """
+        found, spectra = self.kernel.found, self.kernel.spectra
+        least = self.problem.least_energy * self.kernel.sizes
+        return [
+            k
+            for k, r in enumerate(self.problem.dimensions)
+            if r and (found[k] < r or spectra[k, r - 1] < least[k])
+        ]
+
+    def fit(self, labels: Labels) -> None:
+        """Fit the clusters whose members are not those of the last fit."""
+        assert labels.min(initial=0) >= 0  # the compiled code has no place for rows in no cluster
+        self.kernel.fit(labels)
+
+    @abstractmethod
+    def costs(self, labels: Labels) -> Array:
+        """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
+
+    def loadings(self) -> tuple[Array, ...] | None:
+        """Sparse loadings (p, R_k) of every cluster; None if the axes are principal axes."""
+        return None
+
+
+class GramAxes(CompiledSubspaces):
+    """Leading principal axes of all clusters, found from inner products of the rows."""
+
+    def costs(self, labels: Labels) -> Array:
+        """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
+        found, name = self.kernel, self.problem.criterion
+        energies, facts = np.square(found.scores), (1.0, self.problem.data.rank, len(labels))
+        stats = ClusterStats(found.spectra, found.found, found.sizes, self.problem.affine, *facts)
+        loops: Any = compiled("block_pass")
+        # No criterion that comes here asks for the Gaussians of the clusters.
+        clusters = loops.Clusters(name, found.spectra, None, None, stats.mean_leverage, 1.0)
+        result: Array = loops.costs(energies, found.residual, labels, clusters).T
+        return result
+
+
+class SparseLoadings(CompiledSubspaces):
+    """Sparse loadings of all clusters, found from the rows themselves."""
+
+    def costs(self, labels: Labels) -> Array:
+        """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
+        found: Array = self.kernel.costs(self.problem.criterion)
+        return found
+
+    def loadings(self) -> tuple[Array, ...]:
+        """Sparse loadings (p, R_k) of every cluster."""
+        found = zip(self.kernel.loadings.copy(), self.problem.dimensions, strict=True)
+        return tuple(basis[:r].T for basis, r in found)
+
+    def energy(self, labels: Labels) -> float:
+        """Sum of the members' energy along their own loadings, refitted without the last fit's."""
+        self.kernel.forget()
+        self.fit(labels)
+        return float(own_costs(self.kernel.captured.T, labels).sum())
+
+
+def compiled_subspaces(problem: Problem) -> CompiledSubspaces | None:
+    """Return the compiled subspaces of a problem; None if no compiled code can take it."""
+    if problem.rows.weights is not None:  # compiled code counts rows as one
+        return None
+    if problem.sparsity is None:
+        return _principal(problem)
+    return _sparse(problem, problem.sparsity)
+
+
+def _principal(problem: Problem) -> GramAxes | None:
+    rows, enough = problem.rows, not CRITERIA[problem.criterion].needs_full_spectrum
+    if not (enough and isinstance(rows, GramRows) and problem.identified):
+        return None
+    module, loops = compiled("gram"), compiled("block_pass")
+    if module is None or loops is None or problem.criterion not in loops.CRITERIA:
+        return None
+    given = rows.gram, rows.squared_norms, problem.dimensions, problem.affine
+    return GramAxes(problem, module.GramSubspaces(*given))
+
+
+def _sparse(problem: Problem, sparsity: sparse_loadings.Sparsity) -> SparseLoadings | None:
+    rows, nonnegative = problem.rows, sparsity.penalty == "nonnegative"
+    module = compiled("sparse_loadings")
+    if module is None or not isinstance(rows, DenseRows) or rows.matrix.dtype != np.float64:
+        return None
+    if problem.criterion not in module.CRITERIA:
+        return None
+    if max(sparsity.n_variables) >= rows.matrix.shape[1] and not nonnegative:
+        return None  # the loadings of such a cluster are its principal axes
+    names = "LOADING_TOLERANCE", "MAX_STEPS", "TIED", "NOTHING_LEFT"
+    kernel = module.SparseSubspaces(
+        rows.matrix,
+        rows.squared_norms,
+        None if problem.affine else rows.products,
+        problem.dimensions,
+        sparsity.n_variables,
+        problem.affine,
+        nonnegative,
+        [getattr(sparse_loadings, name) for name in names],
+    )
+    return SparseLoadings(problem, kernel)

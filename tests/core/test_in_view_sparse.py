@@ -7,12 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces import PSC
+from subspaces.core.in_view import RowsInView, compiled_subspaces
 from subspaces.core.loop import Clustering, Fitted, alternate
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
 from subspaces.core.sparse_loadings import Sparsity
-from subspaces.data.compiled_subspaces import compiled_subspaces
-from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.kernels import compiled
 from tests.plain import generic

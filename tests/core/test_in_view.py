@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces import PSC
 from subspaces.core.criteria import names
+from subspaces.core.in_view import RowsInView
 from subspaces.core.loop import alternate
 from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows
-from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.kernels import compiled
 from tests.plain import plain_code
