@@ -297,13 +297,7 @@ def wide():
     }
 
 
-PARTS = {
-    "file": file,
-    "workers": workers,
-    "sparse": sparse_rows,
-    "stream": stream,
-    "wide": wide,
-}
+PARTS = {"file": file, "workers": workers, "sparse": sparse_rows, "stream": stream, "wide": wide}
 
 
 def page():

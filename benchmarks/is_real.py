@@ -196,10 +196,7 @@ def tables_of(data):
         X, person = stored["X"].astype(float), stored["y"]
     some = np.isin(person, np.unique(person)[:3])
     yield "faces", X[some], PSC(3, n_components=9), "3 people under many lights"
-    for name, k, known in (
-        ("leukemia", 3, "3 subtypes"),
-        ("st_jude", 6, "6 subtypes"),
-    ):
+    for name, k, known in (("leukemia", 3, "3 subtypes"), ("st_jude", 6, "6 subtypes")):
         with np.load(Path(data) / "gene_expression" / f"{name}.npz") as stored:
             yield name, stored["X"].astype(float), recipes.expression(k), known
 

@@ -470,8 +470,7 @@ def page(given):
         "## Two groups\n\nFalse discovery rate, and share of the true markers that are found, "
         f"{given.groups} tables each. Thinned: with the\ncovariance of the samples.",
         markdown(
-            ["noise", "samples", "genes", "markers", "shift", *WAYS],
-            group_tables(given.groups),
+            ["noise", "samples", "genes", "markers", "shift", *WAYS], group_tables(given.groups)
         ),
         "## Unequal totals\n\nNegative binomial counts of two types of cells, 240 x 1000, scaled "
         "to one total: share called of the\ngenes that do not differ, by how many times as large "

@@ -29,10 +29,7 @@ NAMES = {
     "loo": "exact leave-one-out",
 }
 CRITERIA = tuple(NAMES)
-STARTS = {
-    "random": "Best of six random starts",
-    "portfolio": "The default starts (portfolio)",
-}
+STARTS = {"random": "Best of six random starts", "portfolio": "The default starts (portfolio)"}
 SETS = 10
 
 

@@ -135,10 +135,7 @@ def random_starts():
             + [f"{X.nbytes / 1e6:.1f} / {peak_megabytes(X, models[2]):.1f}"]
         )
         print(*rows[-1], flush=True)
-    return markdown(
-        COLUMNS,
-        rows,
-    )
+    return markdown(COLUMNS, rows)
 
 
 class Faiss:

@@ -12,15 +12,7 @@ from pathlib import Path
 
 from sklearn.base import clone
 
-from subspaces import (
-    MCFA,
-    MPPCA,
-    PSC,
-    SSC,
-    MCtFA,
-    MiniBatchPSC,
-    SparseKMeans,
-)
+from subspaces import MCFA, MPPCA, PSC, SSC, MCtFA, MiniBatchPSC, SparseKMeans
 from subspaces.datasets import make_subspaces
 from tests.estimators.checks import CLUSTERERS, made
 

@@ -111,16 +111,8 @@ def test_plot():
         ({"methods": []}, ValueError, "methods"),
         ({"methods": "PSC"}, TypeError, "methods"),
         ({"labels": [0, 1]}, ValueError, "labels"),
-        (
-            {"labels": [None] + [1] * 69},
-            ValueError,
-            "labels",
-        ),
-        (
-            {"labels": [1.0, np.nan] * 35},
-            ValueError,
-            "labels",
-        ),
+        ({"labels": [None] + [1] * 69}, ValueError, "labels"),
+        ({"labels": [1.0, np.nan] * 35}, ValueError, "labels"),
         ({"n_clusters": 71}, ValueError, "n_clusters"),
         ({"n_components": [1, 2, 3]}, ValueError, "n_components"),
         ({"n_components": 9}, ValueError, "n_components"),

@@ -135,10 +135,7 @@ def test_penguins_have_an_island_and_mostly_a_sex():
     penguins = load_penguins()
     assert penguins.target_names[
         np.unique(penguins.target[penguins.island == "Biscoe"])
-    ].tolist() == [
-        "Adelie",
-        "Gentoo",
-    ]
+    ].tolist() == ["Adelie", "Gentoo"]
     kinds, counts = np.unique(penguins.sex, return_counts=True)
     assert dict(zip(kinds.tolist(), counts.tolist(), strict=True)) == {
         "": 11,

@@ -249,12 +249,7 @@ def test_bad_matrices_get_one_line(case, function):
 @pytest.mark.parametrize(
     ("n_components", "center", "kind", "refused"),
     [
-        (
-            5,
-            False,
-            ValueError,
-            "n_components",
-        ),
+        (5, False, ValueError, "n_components"),
         (-1, False, ValueError, "n_components"),
         (1.5, False, TypeError, "n_components"),
         (True, False, TypeError, "n_components"),

@@ -57,12 +57,7 @@ def test_names_from_a_table_are_no_tokens():
 
 @pytest.mark.parametrize(
     ("names", "said"),
-    [
-        ([], ""),
-        (["a"], "a"),
-        (["a", "b"], "a and b"),
-        (list("abcdef"), "a, b, c, d, e and 1 more"),
-    ],
+    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (list("abcdef"), "a, b, c, d, e and 1 more")],
 )
 def test_names_are_listed_as_they_are_spoken(names, said):
     assert str(Message("x", "{names}", {"names": names})) == said

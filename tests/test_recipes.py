@@ -333,10 +333,7 @@ def test_the_callers_array_is_not_changed():
     [
         ({"floor": 1e9}, "floor"),
         ({"floor": 0.0}, "floor"),
-        (
-            {"kind": "genes"},
-            "kind",
-        ),
+        ({"kind": "genes"}, "kind"),
         ({"kind": "ratios", "log": "yes"}, "kind"),
         ({"kind": "counts"}, "kind"),
         ({"log": "maybe"}, "log"),

@@ -446,11 +446,7 @@ def test_plots():
             ValueError,
             "n_components",
         ),
-        (
-            lambda: select_n_clusters(PSC(), DENSE.data, criterion="gap"),
-            ValueError,
-            "criterion",
-        ),
+        (lambda: select_n_clusters(PSC(), DENSE.data, criterion="gap"), ValueError, "criterion"),
         (lambda: select_n_components(PSC(), DENSE.data, 31), ValueError, "max_components"),
         (
             lambda: select_n_components(PSC(), DENSE.data, criterion="press"),

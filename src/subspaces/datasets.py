@@ -15,13 +15,7 @@ from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice, as_count, as_real
 from subspaces.subspace import Subspace, orthonormal
 
-__all__ = [
-    "load_penguins",
-    "make_proteomics",
-    "make_scenario",
-    "make_subspaces",
-    "read_expression",
-]
+__all__ = ["load_penguins", "make_proteomics", "make_scenario", "make_subspaces", "read_expression"]
 
 
 # Dimensions of the clusters and of the ambient space [MM2014, section "Simulation experiments"].

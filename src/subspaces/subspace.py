@@ -171,11 +171,7 @@ def by_weight(rows: Array, weights: Array | None) -> Array:
 
 
 def subspaces_of(
-    X: Array,
-    labels: Labels,
-    dimensions: Sequence[int],
-    affine: bool,
-    weights: Array | None = None,
+    X: Array, labels: Labels, dimensions: Sequence[int], affine: bool, weights: Array | None = None
 ) -> tuple[list[Subspace], list[PrincipalAxes]]:
     """Return the subspace of each cluster, of these dimensions (K,), and the whole PCA of each.
 

@@ -244,8 +244,5 @@ def test_a_scheduler_that_is_lost_is_one_error():
             if step.stage == "sweep" and step.done == 2:
                 cluster.sync(cluster.scheduler.close)
 
-        with (
-            progress.listen(hear),
-            pytest.raises(RuntimeError, match="Dask scheduler was lost"),
-        ):
+        with progress.listen(hear), pytest.raises(RuntimeError, match="Dask scheduler was lost"):
             PSC(3, n_components=2, init=start).fit(rows_of(X, 200))

@@ -255,10 +255,7 @@ def test_rows_on_a_device_without_dispatch_are_refused_in_words(as_strict_as_cup
 def test_the_value_in_the_way_is_named(xp):
     X = np.ones((10_001, 6))
     X[333, 4] = np.inf
-    with (
-        config_context(array_api_dispatch=True),
-        refuses("X", place="row 333, column 4"),
-    ):
+    with config_context(array_api_dispatch=True), refuses("X", place="row 333, column 4"):
         PSC(3, n_components=2).fit(xp.asarray(X))
 
 

@@ -195,10 +195,7 @@ def test_clusters_that_are_not_there_are_filled_up():
     ("options", "refused"),
     [
         ({"method": "svd"}, "method"),
-        (
-            {"method": "codimension_one"},
-            "method",
-        ),
+        ({"method": "codimension_one"}, "method"),
         ({"tolerance": 0.0}, "tolerance"),
         ({"tolerance": 2.0}, "tolerance"),
         ({"n_projected": 2}, "n_projected"),

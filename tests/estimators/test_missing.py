@@ -321,10 +321,7 @@ def test_rows_and_columns_without_values_are_refused(name):
         model.fit(X).predict(bad)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"refine": "descent"}, {"criterion": "loo_projection"}],
-)
+@pytest.mark.parametrize("options", [{"refine": "descent"}, {"criterion": "loo_projection"}])
 def test_what_needs_every_cell_is_refused(options):
     name = next(iter(options))
     with pytest.raises(ValueError, match=rf"{name}=.*impute"):

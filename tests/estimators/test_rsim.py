@@ -100,17 +100,9 @@ def test_the_number_of_samples_is_bounded():
     ("options", "error", "refused"),
     [
         ({"n_clusters": 0}, ValueError, "n_clusters"),
-        (
-            {"n_components": [1, 2]},
-            ValueError,
-            "n_components",
-        ),
+        ({"n_components": [1, 2]}, ValueError, "n_components"),
         ({"n_components": 0}, ValueError, "n_components"),
-        (
-            {"n_components": 0, "affine": False},
-            ValueError,
-            "n_components",
-        ),
+        ({"n_components": 0, "affine": False}, ValueError, "n_components"),
         ({"n_components": 11}, ValueError, "n_components"),
         ({"affine": 1}, TypeError, "affine"),
         ({"power": 0}, ValueError, "power"),

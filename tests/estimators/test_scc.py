@@ -89,11 +89,7 @@ def test_two_points_many_times():
 @pytest.mark.parametrize(
     ("options", "error", "refused"),
     [
-        (
-            {"n_components": [1, 2]},
-            ValueError,
-            "n_components",
-        ),
+        ({"n_components": [1, 2]}, ValueError, "n_components"),
         ({"n_components": 0}, ValueError, "n_components"),
         ({"linear": 1}, TypeError, "linear"),
         ({"n_columns": 1}, ValueError, "n_columns"),

@@ -85,11 +85,7 @@ def test_the_number_of_samples_of_the_graph_is_bounded():
 @pytest.mark.parametrize(
     ("options", "error", "refused"),
     [
-        (
-            {"n_components": [1, 2]},
-            ValueError,
-            "n_components",
-        ),
+        ({"n_components": [1, 2]}, ValueError, "n_components"),
         ({"n_components": 6}, ValueError, "n_components"),
         ({"affine": 1}, TypeError, "affine"),
         ({"spectral": "yes"}, TypeError, "spectral"),

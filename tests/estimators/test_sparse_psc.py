@@ -180,11 +180,7 @@ def test_laws(criterion):
         ({"n_variables": [6]}, ValueError, "n_variables"),
         ({"n_variables": 2.5}, TypeError, "n_variables"),
         ({"penalty": "l2"}, ValueError, "penalty"),
-        (
-            {"criterion": "loo"},
-            ValueError,
-            "criterion",
-        ),
+        ({"criterion": "loo"}, ValueError, "criterion"),
         ({"criterion": "influence"}, ValueError, "criterion"),
         ({"criterion": "likelihood"}, ValueError, "criterion"),
         ({"criterion": "hat"}, ValueError, "criterion"),

@@ -283,11 +283,7 @@ BAD = [
     ({"n_clusters": 20, "n_components": 3}, ValueError, "n_clusters"),
     ({"n_components": 9}, ValueError, "n_components"),
     ({"n_components": 0}, ValueError, "n_components"),
-    (
-        {"n_components": -1},
-        ValueError,
-        "n_components",
-    ),
+    ({"n_components": -1}, ValueError, "n_components"),
     ({"n_components": [1, 2, 1]}, ValueError, "n_components"),
     ({"n_components": "2"}, TypeError, "n_components"),
     ({"init": "best"}, ValueError, "init"),
@@ -299,11 +295,7 @@ BAD = [
     ({"n_init": 0}, ValueError, "n_init"),
     ({"n_init": "many"}, TypeError, "n_init"),
     ({"random_state": "a"}, ValueError, "random_state"),
-    (
-        {"random_state": np.random.default_rng(0)},
-        ValueError,
-        "random_state",
-    ),
+    ({"random_state": np.random.default_rng(0)}, ValueError, "random_state"),
     ({"max_iter": 0}, ValueError, "max_iter"),
     ({"n_jobs": 0}, ValueError, "n_jobs"),
     ({"n_jobs": "two"}, TypeError, "n_jobs"),
@@ -319,11 +311,7 @@ def test_bad_parameters_get_one_line(cls, parameters, kind, refused):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "refused"),
-    [
-        ({"criterion": "press"}, "criterion"),
-        ({"refine": "em"}, "refine"),
-    ],
+    ("parameters", "refused"), [({"criterion": "press"}, "criterion"), ({"refine": "em"}, "refine")]
 )
 def test_unknown_choices(parameters, refused):
     with refuses(refused):

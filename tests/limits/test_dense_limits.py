@@ -6,15 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
-from subspaces import (
-    MCFA,
-    MPPCA,
-    PSC,
-    SLBF,
-    KSubspaces,
-    MCtFA,
-    SparseKMeans,
-)
+from subspaces import MCFA, MPPCA, PSC, SLBF, KSubspaces, MCtFA, SparseKMeans
 from subspaces.datasets import make_scenario
 from subspaces.diagnostics import pca_influence, pca_press
 from subspaces.metrics import rand_score

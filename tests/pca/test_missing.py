@@ -7,13 +7,7 @@ from numpy.testing import assert_allclose
 from subspaces.core.incomplete import Cells, Gaussian, observed_cells, posterior
 from subspaces.core.influence import hat_errors
 from subspaces.core.leave_one_out import graded_axes
-from subspaces.pca.missing import (
-    IncompletePCA,
-    column_regressions,
-    fit_pca,
-    hotelling,
-    row_errors,
-)
+from subspaces.pca.missing import IncompletePCA, column_regressions, fit_pca, hotelling, row_errors
 
 
 def table(n=120, p=20, r=2, share=0.2, seed=0, shift=2.0):

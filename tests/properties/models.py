@@ -39,11 +39,7 @@ OPTIONS = {
         "n_init": FEW,
         "max_iter": st.sampled_from([1, 50]),
     },
-    KSubspaces: {
-        "affine": AFFINE,
-        "init": st.sampled_from(list(STARTS)),
-        "n_init": FEW,
-    },
+    KSubspaces: {"affine": AFFINE, "init": st.sampled_from(list(STARTS)), "n_init": FEW},
     MiniBatchPSC: {
         "affine": AFFINE,
         "criterion": st.sampled_from(["auto", "influence", "residual", "likelihood"]),

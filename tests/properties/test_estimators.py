@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from subspaces import (
-    PSC,
-    SSC,
-    EnsembleKSubspaces,
-    SparseKMeans,
-)
+from subspaces import PSC, SSC, EnsembleKSubspaces, SparseKMeans
 from subspaces.messages import ParameterError
 from tests.estimators.checks import CLUSTERERS, made
 from tests.properties.checks import assert_fits_or_refuses, assert_valid, attempted

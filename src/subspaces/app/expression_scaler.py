@@ -330,7 +330,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
                 *([] if self.kind_ == "counts" else [as_counts]),
                 floor=self.floor_,
                 share=share,
-            ),
+            )
         )
 
     def _log_values(self, table: Array | Sparse, names: Names) -> tuple[Any, Array]:

@@ -429,10 +429,7 @@ def _of_mean_profiles(
     loadings = np.zeros((adata.n_vars, points.shape[1]))
     loadings[scaler.genes_] = axes.T
     entries["obsm"][f"X_{key}"] = points
-    return {
-        **entries,
-        "varm": {f"{key}_loadings": loadings, f"{key}_centres": centres},
-    }
+    return {**entries, "varm": {f"{key}_loadings": loadings, f"{key}_centres": centres}}
 
 
 def _recipe_input(

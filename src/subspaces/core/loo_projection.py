@@ -70,11 +70,7 @@ def dense_errors(
 
 
 def sparse_errors(
-    rows: Array,
-    basis: Array,
-    spectrum: Array,
-    affine: bool = False,
-    weights: Array | None = None,
+    rows: Array, basis: Array, spectrum: Array, affine: bool = False, weights: Array | None = None
 ) -> Array:
     """`projection_errors` (n,) for sparse loadings (p, R); the rest as in `dense_errors`."""
     support = (basis != 0.0).astype(rows.dtype)

@@ -473,12 +473,7 @@ def _leading_weights(products: Array, n_components: int) -> Array:
 
 
 def centred_rows(
-    X: Array,
-    affine: bool,
-    n_clusters: int,
-    weights: Array | None = None,
-    *,
-    sparse: bool = False,
+    X: Array, affine: bool, n_clusters: int, weights: Array | None = None, *, sparse: bool = False
 ) -> Rows:
     """Return X (n, p), less its mean if affine, as `Rows`: a matrix or its inner products.
 

@@ -119,10 +119,7 @@ def seen_through(basis: Array, rows: Rows, members: Indices, affine: bool) -> Sp
 
 
 def influence_on(
-    support: Mask,
-    clusters: Sequence[ClusterView],
-    labels: Labels | None,
-    copy: Array | None = None,
+    support: Mask, clusters: Sequence[ClusterView], labels: Labels | None, copy: Array | None = None
 ) -> Array:
     """Squared influence ``||pi||^2`` of rows under sparse clusters, (n,) or (n, K).
 

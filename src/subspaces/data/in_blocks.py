@@ -18,13 +18,7 @@ import numpy as np
 from subspaces._types import AnyArray, Array, Labels
 from subspaces.core.array import is_foreign, like, namespace
 from subspaces.core.criteria import CRITERIA
-from subspaces.core.likelihood import (
-    VARIANCE_FLOOR,
-    Data,
-    as_divisor,
-    capped_variance,
-    positive,
-)
+from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor, capped_variance, positive
 from subspaces.core.loop import Assignment, Fitted, Samples
 from subspaces.core.partition import (
     DEGENERATE,
@@ -36,13 +30,7 @@ from subspaces.core.partition import (
 )
 from subspaces.core.rows import CANCELLATION
 from subspaces.data import block_pass
-from subspaces.data.blocks import (
-    ArrayBlocks,
-    Blocks,
-    Visit,
-    at_once,
-    least_divisor,
-)
+from subspaces.data.blocks import ArrayBlocks, Blocks, Visit, at_once, least_divisor
 from subspaces.data.exact_axes import leading_axes
 from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import (

@@ -66,12 +66,7 @@ from subspaces.messages import (
     shown,
     use,
 )
-from subspaces.preparation import (
-    Preparation,
-    check_present,
-    filled_in_raw_units,
-    prepare_rows,
-)
+from subspaces.preparation import Preparation, check_present, filled_in_raw_units, prepare_rows
 from subspaces.progress import Step, silence
 from subspaces.psc.result import Fit, attributes
 from subspaces.psc.settings import Settings

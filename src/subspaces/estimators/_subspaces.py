@@ -11,14 +11,7 @@ from subspaces.core.dimensions import check_rank, dimensions_of
 from subspaces.core.problem import Problem
 from subspaces.core.rows import centred_rows
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.messages import (
-    Advice,
-    ChoiceWarning,
-    DataWarning,
-    ParameterError,
-    simpler,
-    use,
-)
+from subspaces.messages import Advice, ChoiceWarning, DataWarning, ParameterError, simpler, use
 from subspaces.psc.doubts import warn_of_empty_clusters
 from subspaces.runtime.parameters import as_choice, as_flag
 from subspaces.runtime.warning import doubt

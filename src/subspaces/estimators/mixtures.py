@@ -680,12 +680,7 @@ def _n_factors(model: MCFA, X: Array) -> int:
 
 
 def _first_states(
-    X: Array,
-    n_clusters: int,
-    n_factors: int,
-    df: float,
-    n_starts: int,
-    random: np.random.Generator,
+    X: Array, n_clusters: int, n_factors: int, df: float, n_starts: int, random: np.random.Generator
 ) -> list[em.Climb[factor_mixture.State]]:
     """Return one first state of EM for each start.
 

@@ -21,14 +21,7 @@ from scipy import linalg
 from subspaces._types import Array, Auto, Indices, Mask, Rotation
 from subspaces.core import incomplete
 from subspaces.core.incomplete import VARIANCE_FLOOR, Gaussian, IncompleteMixture
-from subspaces.messages import (
-    FILL_BY_PCA,
-    Advice,
-    ChoiceWarning,
-    DataWarning,
-    ParameterError,
-    use,
-)
+from subspaces.messages import FILL_BY_PCA, Advice, ChoiceWarning, DataWarning, ParameterError, use
 from subspaces.pca.choice import PCAComponents, choice_of
 from subspaces.pca.components import Components
 from subspaces.pca.intervals import StandardErrors, jackknife, t_intervals

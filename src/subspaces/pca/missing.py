@@ -44,12 +44,7 @@ from subspaces.core.incomplete import (
 )
 from subspaces.core.leave_one_out import centred
 from subspaces.messages import Advice, DataWarning
-from subspaces.pca.components import (
-    Components,
-    all_axes,
-    count_components,
-    most_axes,
-)
+from subspaces.pca.components import Components, all_axes, count_components, most_axes
 from subspaces.runtime.threads import cached_property
 from subspaces.runtime.warning import doubt
 from subspaces.subspace import Subspace

@@ -19,14 +19,7 @@ from subspaces.data.validation import (
     row_names,
     warn_of_copies,
 )
-from subspaces.messages import (
-    FILL_BY_PCA,
-    UNWEIGHTED,
-    Advice,
-    DataWarning,
-    ParameterError,
-    use,
-)
+from subspaces.messages import FILL_BY_PCA, UNWEIGHTED, Advice, DataWarning, ParameterError, use
 from subspaces.pca.intervals import turns
 from subspaces.pca.missing import (
     IncompletePCA,
@@ -176,11 +169,7 @@ def pca_press(
 
 
 def pca_influence(
-    X: Data,
-    n_components: int,
-    *,
-    center: bool = True,
-    sample_weight: ArrayLike | None = None,
+    X: Data, n_components: int, *, center: bool = True, sample_weight: ArrayLike | None = None
 ) -> PCAInfluence:
     """Find the samples that influence a PCA most.
 

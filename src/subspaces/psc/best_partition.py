@@ -14,13 +14,7 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import saves_time
 from subspaces.core.search import MANY_ROWS, RESTLESS, Plan, search, story, sweep
 from subspaces.core.which_run import AGREEING, Run, Start, best_run
-from subspaces.messages import (
-    Advice,
-    ChoiceWarning,
-    NotConvergedWarning,
-    ParameterError,
-    simpler,
-)
+from subspaces.messages import Advice, ChoiceWarning, NotConvergedWarning, ParameterError, simpler
 from subspaces.progress import Step
 from subspaces.psc.doubts import warn_of_an_early_end
 from subspaces.psc.settings import Settings

@@ -34,18 +34,8 @@ from subspaces.data.kinds import SurveyedBlocks
 from subspaces.data.subspaces import Subspaces, take, to_subspaces
 from subspaces.messages import ParameterTypeError
 from subspaces.progress import Step
-from subspaces.psc.best_partition import (
-    best_partition,
-    called,
-    given_labels,
-    warn_of_a_poor_end,
-)
-from subspaces.psc.dense import (
-    is_another_order,
-    noise_of_cells,
-    noise_variance,
-    with_labels_of_new,
-)
+from subspaces.psc.best_partition import best_partition, called, given_labels, warn_of_a_poor_end
+from subspaces.psc.dense import is_another_order, noise_of_cells, noise_variance, with_labels_of_new
 from subspaces.psc.doubts import warn_of_far_mean, warn_of_repulsion
 from subspaces.psc.result import Fit, course_of, criterion_of_new
 from subspaces.psc.settings import Settings, pose

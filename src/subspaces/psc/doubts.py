@@ -49,14 +49,7 @@ FEWEST_PIXELS = 16
 UNLIKE_SCALES = Message(
     "unlike_scales",
     "The variables have different units, so those with large values dominate.",
-    advice=(
-        Advice(
-            "scale them with StandardScaler",
-            "scale",
-            True,
-            command="use <scale=True>",
-        ),
-    ),
+    advice=(Advice("scale them with StandardScaler", "scale", True, command="use <scale=True>"),),
     kind="DataWarning",
 )
 
@@ -201,10 +194,7 @@ def warn_of_infinite_objective(subspaces: Sequence[Subspace]) -> None:
 
 
 def warn_of_single_samples(
-    labels: Codes,
-    sizes: Array | Counts,
-    names: NDArray[Any] | None,
-    *advice: Advice,
+    labels: Codes, sizes: Array | Counts, names: NDArray[Any] | None, *advice: Advice
 ) -> bool:
     """Warn of clusters with one sample each, and return whether there are any.
 

@@ -21,12 +21,7 @@ from subspaces.core.incomplete import Cells, FittedMixture, IncompleteMixture, a
 from subspaces.core.likelihood import as_divisor
 from subspaces.data.kinds import SurveyedBlocks, blocks_of, survey_of
 from subspaces.messages import FILL, Advice, DataWarning, ParameterError, simpler
-from subspaces.pca.missing import (
-    IncompletePCA,
-    row_errors,
-    squared_influence,
-    warn_of_low_values,
-)
+from subspaces.pca.missing import IncompletePCA, row_errors, squared_influence, warn_of_low_values
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.doubts import warn_of_an_early_end, warn_of_level

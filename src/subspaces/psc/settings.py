@@ -6,15 +6,7 @@ from typing import Any, get_args
 
 from numpy.typing import NDArray
 
-from subspaces._types import (
-    Array,
-    Auto,
-    Init,
-    Penalty,
-    PerCluster,
-    Refinement,
-    Seed,
-)
+from subspaces._types import Array, Auto, Init, Penalty, PerCluster, Refinement, Seed
 from subspaces.core import criteria
 from subspaces.core.dimensions import check_rank, dimensions_of, per_cluster
 from subspaces.core.problem import Problem

@@ -15,13 +15,7 @@ from subspaces.app.preparation import learn_preparation
 from subspaces.app.tables import doubts, hold_counts, read_table
 from subspaces.datasets import with_classes
 from subspaces.messages import Advice, Message, listed, message_of, noted, percent, use
-from subspaces.named_table import (
-    Table,
-    first_gap,
-    missing_values,
-    without_empty,
-    without_missing,
-)
+from subspaces.named_table import Table, first_gap, missing_values, without_empty, without_missing
 from subspaces.preparation import Preparation, prepare
 from subspaces.psc.doubts import UNLIKE, UNLIKE_SCALES, differ_in_units
 

@@ -191,10 +191,7 @@ class NewSamples:
     ] = None
     ignore: Annotated[
         list[str] | None,
-        setting(
-            "Columns or rows to leave out, separated by commas: a,b.",
-            "COLUMN",
-        ),
+        setting("Columns or rows to leave out, separated by commas: a,b.", "COLUMN"),
     ] = None
     missing: Annotated[
         list[str] | None,
@@ -262,13 +259,11 @@ class Values:
     """The options on what is done to the values first."""
 
     floor: Annotated[
-        float | None,
-        setting("Replace values below VALUE by VALUE.", "VALUE", panel=PREPARE),
+        float | None, setting("Replace values below VALUE by VALUE.", "VALUE", panel=PREPARE)
     ] = None
     log: Annotated[bool | None, flag("--log", "Take log2(1 + value).", panel=PREPARE)] = False
     top_variables: Annotated[
-        int | None,
-        setting("Keep only the N variables that vary most.", "N", min=1, panel=PREPARE),
+        int | None, setting("Keep only the N variables that vary most.", "N", min=1, panel=PREPARE)
     ] = None
     scale: Annotated[
         bool | None,

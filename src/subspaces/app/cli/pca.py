@@ -36,8 +36,7 @@ FAINT = 0.25
 def pca(
     *,
     dims: Annotated[
-        str,
-        setting("Number of components to show. Default: as many as are found.", "N|auto"),
+        str, setting("Number of components to show. Default: as many as are found.", "N|auto")
     ] = "auto",
     max_dims: Annotated[
         int | None,

@@ -24,8 +24,7 @@ INSTEAD = (
 def select(
     *,
     max_clusters: Annotated[
-        int | None,
-        setting("Try 1 to N clusters. Default: 10, or 8 with a --preset.", "N", min=1),
+        int | None, setting("Try 1 to N clusters. Default: 10, or 8 with a --preset.", "N", min=1)
     ] = None,
     dims: Annotated[
         str | None,

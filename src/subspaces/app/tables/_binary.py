@@ -56,10 +56,7 @@ def from_arrays(
     """Return the table of the array X, with the classes in the array ``labels`` if it is there."""
     if "X" not in arrays:
         only = f", only {listed(list(map(repr, arrays)))}" if arrays else ""
-        raise refused(
-            "path",
-            f"{path} has no array 'X'{only}. Save the table under that name.",
-        )
+        raise refused("path", f"{path} has no array 'X'{only}. Save the table under that name.")
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise refused(
