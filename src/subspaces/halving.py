@@ -289,7 +289,7 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
     figures: dict[str, Any] = {"chosen": chosen, "splits": found.agreement.shape[1]}
     figures |= {"agreement": {k: value for k, value in known if not np.isnan(value)}}
     if np.count_nonzero(measured) < 2:
-        return Verdict("alone", "We only tried {chosen:#cluster}.", figures)
+        return Verdict("alone", "Only one number of clusters was tried: {chosen}.", figures)
     figures["top"] = top = float(found.stability[measured].max())
     if found.is_doubted:
         fact = (
@@ -304,15 +304,15 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
         over = "(mean agreement of halves {top:.2f} over {splits:#split}, 1 is perfect)"
         fact = f"{{chosen}} is the most stable number of clusters{but} {over}."
         also = [i for i in found.solid if i != found.best]
-        fact += f" Both halves also find all of {_named(found, also)}." if also else ""
+        fact += f" Also stable: {_named(found, also)}." if also else ""
         return Verdict("most_stable", fact, figures, grade=grade)
     why = "the largest number for which both halves find every cluster"
-    why = why if found.solid else "the smallest of these"
+    why = why if found.solid else "the smallest of the most stable numbers"
     least = found.stability[[*found.equally_stable, *found.solid]].min()
     others = np.flatnonzero((found.stability >= least) & (np.arange(len(measured)) != found.best))
     own = f"{found.stability[found.best]:.2f}"
     rest = _named(found, others.tolist())
-    fact = f"We chose {{chosen:#cluster}} (halves agree to {own}), {why}. Others: {rest}."
+    fact = f"We chose {{chosen:#cluster}} (agreement {own}), {why}. Others: {rest}."
     return Verdict("several", fact, figures, grade=Grade.DOUBTFUL)
 
 

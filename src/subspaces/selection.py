@@ -198,7 +198,7 @@ def select_n_clusters(
     >>> found.best_
     2
     >>> found.verdict
-    '2 clusters fit best. 3 are worse (difference 13, standard error 6.7).'
+    '2 clusters fit best. 3 are worse by 13 (standard error 6.7).'
     """
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
     margins = as_choice(margins, "margins", get_args(Margins))

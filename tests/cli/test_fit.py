@@ -379,7 +379,7 @@ def test_the_screen_says_which_way_variables_differ_and_where_none_does(run, tmp
     ways = set(zip(first["direction"], first["sets_apart"], strict=True))
     assert ways >= {("high", "g3"), ("high", "g4"), ("low", "g7")}
     page = (tmp_path / "m" / "report.html").read_text()
-    assert f"{first['beyond_chance']} of 30 variables differ beyond chance." in page
+    assert f"{first['beyond_chance']} of 30 variables differ more than by chance." in page
     ended = run("fit", written(tmp_path / "n.csv", noise), *fit, "--markers", "--out",
                 tmp_path / "n")  # fmt: skip
     assert ended.out.count("nothing beyond chance") == 2
@@ -387,7 +387,7 @@ def test_the_screen_says_which_way_variables_differ_and_where_none_does(run, tmp
     assert [c["beyond_chance"] for c in summary["clusters"]] == [0, 0]
     assert [c["sets_apart"] for c in summary["clusters"]] == [[], []]
     page = (tmp_path / "n" / "report.html").read_text()
-    assert page.count("No variable differs beyond chance.") == 2
+    assert page.count("No variable differs more than by chance.") == 2
 
 
 def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):

@@ -381,8 +381,7 @@ def test_more_components_than_the_samples_span_are_refused(run, fails, tmp_path)
     path = write_frame(tmp_path / "t.csv", frame_of(X))
     said = fails("pca", path, "--dims", 5, "--out", tmp_path / "r")
     assert said == (
-        "--dims 5 is out of range for 40 samples that span 2 directions, with one left out. "
-        "Use 0 to 2."
+        "--dims 5 is out of range for 40 samples of rank 2, if one is left out. Use 0 to 2."
     )
     ended = run("pca", path, "--dims", 2, "--out", tmp_path / "r", "--no-page")
     assert ended.code == 0, ended.err

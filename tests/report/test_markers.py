@@ -34,7 +34,7 @@ def test_markers_are_shown_where_they_are_given(fitted):
     assert str(found.verdict) in words
     for head in ("AUC", "FDR", "Split FDR", "Inside", "Outside"):
         assert f">{head}</button>" in page
-    assert "The 50 largest effects of each cluster, out of 240 in all." in words
+    assert "At most 50 variables of each cluster" in words
 
 
 def test_each_cluster_has_its_markers_named_by_direction(fitted):
@@ -64,7 +64,7 @@ def test_charts_and_tables_begin_with_what_is_beyond_chance(fitted):
     assert bars["text"][2].startswith("x1: ")
     assert numbers(bars["marker"]["opacity"])[:3] == [1.0, 1.0, 0.35]
     words = words_of(page)
-    assert words.count("2 of 120 variables differ beyond chance.") == 2
+    assert words.count("2 of 120 variables differ more than by chance.") == 2
 
 
 def test_columns_that_are_not_known_are_left_out(fitted):

@@ -110,7 +110,7 @@ def test_one_sample_tells_nothing_of_a_group(union):
     page = render(model, far)
     cards = section(page, "clusters").split("<article")
     assert 'The only sample is <bdi class="name">sample 45</bdi>.' in cards[3]
-    assert "differ beyond chance" not in cards[3]
+    assert "differ more than by chance" not in cards[3]
     assert not {"own-2", "loadings-2", "apart-2"} & set(figures_of(page))
     assert {"own-1", "loadings-1", "apart-1"} <= set(figures_of(page))
     variables = section(page, "variables")
@@ -374,7 +374,7 @@ def test_how_far_to_trust_the_clusters_stands_in_short(union):
     summary = section(render(model, union.data, stability=steady), "summary")
     assert means_or_directions(model, union.data).verdict in summary
     assert 'sure">Stable</b>' in summary
-    assert f"({steady.stability:.2f} over 2 splits" in summary
+    assert f"{steady.stability:.2f} over 2 splits" in summary
     unsteady = replace(steady, conclusion=Verdict("one_cloud", "Halves differ.", grade=Grade.NO))
     assert 'no">Perhaps one group</b><span>Halves differ.' in render(model, stability=unsteady)
     alone = section(render(model), "summary")
@@ -440,7 +440,7 @@ def test_a_clear_cut_cluster_says_its_class_in_words(union):
     known = ["ill" if k else "well" for k in model.labels_]
     words = section(render(model, classes=known), "summary")
     n = int(np.sum(model.labels_ == 0))
-    assert f'{n} samples, all {n} <bdi class="name">well</bdi>, no other' in words
+    assert f'{n} samples, all {n} <bdi class="name">well</bdi> and no others' in words
     known[int(np.flatnonzero(model.labels_ == 0)[0])] = "ill"
     words = section(render(model, classes=known), "summary")
     assert f'all {n - 1} <bdi class="name">well</bdi> and 1 <bdi class="name">ill</bdi>' in words

@@ -292,7 +292,7 @@ def test_a_component_that_hangs_on_one_sample():
     X[3] = 7 * random.normal(size=12)
     page = render_pca(pd.DataFrame(X, [f"s{i}" for i in range(50)]).add_prefix("v"))
     name = '<bdi class="name">s3</bdi>'
-    assert f"Component 2 depends on one sample, {name}. Without" in section(page, "summary")
+    assert f"Component 2 is due to one sample, {name}. Without" in section(page, "summary")
     assert "Component 2 depends on a single sample: &#x27;s3&#x27;" in section(page, "warnings")
     rings = figures_of(page)["strength"]["data"][-1]
     assert rings["name"] == "without the sample it depends on"
@@ -326,7 +326,7 @@ def test_many_samples_are_thinned_and_the_page_says_so():
     page = render_pca(X)
     assert len(page.encode()) < 10 * MEGABYTE
     assert "The plot shows 2,000 of 6,000 samples" in section(page, "scores")
-    assert "of 6,000 samples: the most unusual" in section(page, "outliers")
+    assert "most unusual and most influential of 6,000 samples" in section(page, "outliers")
     drawn = figures_of(page)["pair-1-2"]["data"]
     assert len(numbers(drawn[0]["x"])) == 2000
     texts = [text for trace in figures_of(page)["limits"]["data"] for text in trace["text"]]
@@ -335,8 +335,8 @@ def test_many_samples_are_thinned_and_the_page_says_so():
 
 def test_many_variables_are_limited_and_the_page_says_so():
     page = render_pca(factors(40, 1600, 2))
-    assert "The 1,500 strongest of 1,600 variables" in section(page, "variables")
-    assert "The 15 strongest of 1,600" in section(page, "variables")
+    assert "the 1,500 strongest of 1,600 variables" in section(page, "variables")
+    assert "the 15 strongest of 1,600" in section(page, "variables")
 
 
 def test_small_classes_share_a_colour():

@@ -20,6 +20,7 @@ from subspaces.messages import (
     DataWarning,
     ParameterError,
     ParameterTypeError,
+    in_a_row,
     listed,
     literal,
 )
@@ -233,8 +234,8 @@ def _check_names(X: Data, name: str) -> None:
     where = [place for place, column in enumerate(columns) if column == twice]
     raise ParameterError(
         name,
-        f"Several columns of <{name}> are named {{twice!r}} (columns {where}). Rename or drop "
-        "all but one.",
+        f"Several columns of <{name}> are named {{twice!r}} (columns {in_a_row(where)}). "
+        "Rename or drop all but one.",
         twice=twice,
     )
 
@@ -393,12 +394,13 @@ def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> N
     """Raise ValueError if the square of a largest absolute value leaves the range of the type."""
     low, high = RANGES[kind]
     if largest and not low <= largest <= high:
-        wider = ", or convert it to float64" if kind != "float64" else ""
+        size = "large" if largest > high else "small"
+        wider = f", or convert {name} to float64" if kind != "float64" else ""
         raise ParameterError(
             name,
-            f"The largest value of <{name}> is {largest:.3g}, so its square is too large for "
-            f"{kind}. Divide {name} by a constant, so that all values are between {low:g} and "
-            f"{high:g}{wider}.",
+            f"The largest value of <{name}> is {largest:.3g}, so its square is too {size} for "
+            f"{kind}. Multiply {name} by a constant, so that the largest value is between "
+            f"{low:g} and {high:g}{wider}.",
         )
 
 

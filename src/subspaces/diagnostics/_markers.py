@@ -390,7 +390,7 @@ def _verdict(worth: str, one_group: float, rates: Array | None, failed: str) -> 
     test, if there was one; failed: why it could not be made, if it could not.
     """
     if failed:
-        fact = "The p-values may be too small, because the split-half test failed ({why})."
+        fact = "The split-half test failed ({why}), so the p-values may be too small."
         without = Advice("try without the variables that have missing values")
         return Verdict("no_halves", fact, {"why": failed}, (without,), grade=Grade.DOUBTFUL)
     if rates is None:
@@ -406,7 +406,7 @@ def _verdict(worth: str, one_group: float, rates: Array | None, failed: str) -> 
         return Verdict("one_group", fact, figures, grade=Grade.NO)
     fact = (
         f"{{found:,}} of {{tested:,}} split-half tests {'is' if found == 1 else 'are'} significant "
-        "(false discovery rate {level:%}). Prefer these to the other p-values, which are too small."
+        "(false discovery rate {level:%}). Use these, because the other p-values are too small."
     )
     return Verdict("split_half", fact, figures, grade=Grade.SURE)
 

@@ -446,7 +446,7 @@ def judge_samples(
 
 def _checked_number(n_components: int, axes: PrincipalAxes, *, center: bool) -> int:
     n, p = len(axes.coordinates), len(axes.basis)
-    why = f" for {n} samples x {p} variables of rank {axes.rank}, one sample left out"
+    why = f" for {n} samples x {p} variables of rank {axes.rank}, if one sample is left out"
     high = min(n - 2 - center, axes.rank)
     return as_count(n_components, "n_components", low=0, high=high, why=why)
 

@@ -121,6 +121,7 @@ def verdict_on_components(
         advice = (set_scale,)
     elif faint:
         few = FEW_HOLD.get(figures["clear"], "After the first {clear}, each component")
+        few = "It" if found.count == 1 else few
         fact += f" {few} makes up less than 0.05 % of the variance."
     else:
         fact += _doubt(found, shape, predictive)

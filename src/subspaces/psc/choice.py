@@ -299,7 +299,7 @@ def _too_few_samples(chosen: Settings) -> Verdict:
 def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict:
     """Return the chosen number of clusters and those that come near it."""
     if not best:
-        return Verdict("alone", "We only tried 1 cluster.", {"chosen": 1})
+        return Verdict("alone", "Only one number of clusters was tried: 1.", {"chosen": 1})
     chosen, others = best[0], best[1:ANSWERS]
     near = [each.n_clusters for each in others if each.cost - chosen.cost < TIE]
     figures: dict[str, Any] = {"chosen": chosen.n_clusters, "near": sorted(near)}
@@ -326,7 +326,7 @@ def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict
         advice = Advice(f"also look at <n_clusters={min(near)}>", "n_clusters", min(near))
         return Verdict("as_good", fact, figures, (advice,), grade=Grade.DOUBTFUL)
     if not others:
-        return Verdict("alone", "We only tried {chosen:#cluster}.", figures)
+        return Verdict("alone", "Only one number of clusters was tried: {chosen}.", figures)
     figures |= {"rival": others[0].n_clusters, "difference": others[0].cost - chosen.cost}
     fact = f"{several} fit best, and {{rival:#cluster comes|clusters come}} second."
     return Verdict("clear", fact, figures, grade=Grade.SURE)

@@ -109,7 +109,7 @@ def verdict_on_clusters(
     first = f"1 cluster{wide} fits best." if chosen == 1 else "{chosen} clusters fit best."
     figures: dict[str, Any] = {"chosen": chosen, "near": []}
     if len(order) == 1:
-        return Verdict("alone", "We only tried {chosen:#cluster}.", figures)
+        return Verdict("alone", "Only one number of clusters was tried: {chosen}.", figures)
     # After the dimensions of one subspace a bare number would pass for dimensions.
     many = "clusters are" if chosen == 1 else "are"
     widths = [TIE if k < chosen else TIE_OF_LARGER for k in numbers]
@@ -124,8 +124,8 @@ def verdict_on_clusters(
     rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])
     figures |= {"rival": rival, "difference": gap, "standard_error": error}
     verb = f"{wide} is".lstrip() if rival == 1 else many
-    known = f", standard error {_short(error)}" if np.isfinite(error) else ""
-    fact = f"{first} {rival} {verb} worse (difference {_short(gap)}{known})."
+    known = f" (standard error {_short(error)})" if np.isfinite(error) else ""
+    fact = f"{first} {rival} {verb} worse by {_short(gap)}{known}."
     return Verdict("worse", fact, figures, grade=Grade.SURE)
 
 

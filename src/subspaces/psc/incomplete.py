@@ -188,7 +188,7 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
             DataWarning,
             "empty_samples",
             "{few:#of {n} samples has|of {n} samples have} too few values for the dimension of "
-            "the cluster, so the label may be wrong.",
+            "the clusters, so labels may be wrong.",
             *smaller,
             Advice("leave out such samples"),
             few=few,

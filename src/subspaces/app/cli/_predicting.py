@@ -55,9 +55,9 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
         far = int(np.count_nonzero(ratios > FAR))
         if far > MANY * len(ratios):
             warn(
-                f"{far} of {len(ratios)} samples {'is' if far == 1 else 'are'} over {FAR:g} times "
-                "as far from a cluster as those that the model was fitted to. Check that both "
-                "tables have the same units"
+                f"{far} of {len(ratios)} samples {'is' if far == 1 else 'are'} more than {FAR:g} "
+                "times as far from their cluster as the samples of the fit. Check that both tables "
+                "have the same units"
             )
     return columns
 

@@ -120,8 +120,8 @@ def _chance(apart: Apart) -> str:
     """Return sentences on how many differ beyond chance; "" if effects are not known."""
     if not apart.sizes_known:
         return ""
-    many = f"{apart.n_sure:,} of {apart.n_tested:,} variables differ"
-    words = f"{many if apart.n_sure else 'No variable differs'} beyond chance."
+    many = f"{apart.n_sure:,} of {apart.n_tested:,} variables differ{'s' * (apart.n_sure == 1)}"
+    words = f"{many if apart.n_sure else 'No variable differs'} more than by chance."
     if apart.limit is None:
         words += f" The false discovery rate is at most {LEVEL:g} (see Markers)."
     else:
@@ -149,7 +149,7 @@ def _headed(heading: str, body: str) -> str:
 
 def _of_all(total: int) -> str:
     most = _figures.STRONGEST
-    return f"The first {most} of {total:,} variables." if total > most else ""
+    return f"Only the first {most} of {total:,} variables are shown." if total > most else ""
 
 
 def _why_unknown(draft: Draft) -> str:

@@ -42,7 +42,7 @@ def markers(draft: Draft) -> str | None:
     explained = f"<details><summary>The columns</summary><p>{_columns(found)}</p></details>"
     words = escape(" ".join([found.verdict, *found.notes]))
     if found.grade is Grade.SURE:
-        words = f"Use Split FDR. {found.one_group:.2g} is the least it can give. {words}"
+        words = f"Use the column Split FDR. It cannot be below {found.one_group:.2g}. {words}"
     return f"<p>{words}</p>{_overview(draft.found, found)}{explained}{_table(draft.found, found)}"
 
 
@@ -83,9 +83,7 @@ def _table(model: Findings, found: Markers) -> str:
             ]
             rows.append((own["variable"][i], str(k), [cluster_cell(model, k), *cells]))
     heads = ["Variable", "Cluster", *(head for head, _ in shown.values())]
-    caption = (
-        f"The {each} largest effects of each cluster, out of {len(found.columns['rank']):,} in all."
-    )
+    caption = f"At most {each} variables of each cluster are listed, the largest effects first."
     return lookup("variable", caption, heads, rows, by_cluster(model, clusters))
 
 

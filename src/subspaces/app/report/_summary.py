@@ -129,7 +129,9 @@ def _points(draft: Draft) -> Iterator[Point]:
         order = unsure[np.argsort(-found.doubt[unsure], kind="stable")]
         yield Point("Uncertain samples", _uncertain(found, order), "samples")
     if len(found.outliers):
-        words = f"These samples are in no cluster: {named(found.sample_names, found.outliers)}."
+        verb = "is" if len(found.outliers) == 1 else "are"
+        words = f"{count(len(found.outliers), 'sample')} {verb} in no cluster: "
+        words += f"{named(found.sample_names, found.outliers)}."
         yield Point("Outliers", words, "samples")
     chosen = getattr(model, "selection_", None) or {}
     fact = chosen.get("fact", chosen.get("verdict"))
@@ -165,7 +167,7 @@ def _stability(draft: Draft) -> Iterator[Point]:
     if measured is not None:
         told = measured.verdict
         halves = count(len(measured.per_resample), "split")
-        numbers = f"({measured.stability:.2f} over {halves}, 1 is perfect)."
+        numbers = f"(agreement {measured.stability:.2f} over {halves}, 1 is perfect)."
         words, said = told, measured.conclusion
         if said.code in HALVES:
             words = str(replace(said, fact=f"{HALVES[said.code]} {numbers}"))
@@ -226,7 +228,7 @@ def _cluster_in_words(draft: Draft, cluster: Cluster) -> str:
     words += f"{', '.join(parts)}."
     ways = _ways(draft, cluster)
     if ways:
-        words += f" {'; '.join(ways)}."
+        words += f" {'. '.join(ways)}."
     return f"<li>{swatch(k)}<span>{words}</span></li>"
 
 
@@ -250,7 +252,7 @@ def classes_in_words(found: Findings, k: int) -> str:
     held = f"all {total:,} {shown}" if size == total else f"{size:,} of the {total:,} {shown}"
     others = len(members) - size
     if not others:
-        return f"{held}, no other"
+        return f"{held} and no others"
     if len(names) > 1 + NAMED_CLASSES:
         return f"{held} and {count(others, 'other')}"
     more = [f"{counts[i]:,} {_class(str(names[i]), 'of ')}" for i in order[1:]]
@@ -286,13 +288,13 @@ def _ways(draft: Draft, cluster: Cluster) -> list[str]:
         return []
     sure = list(zip(apart.names, apart.difference, strict=True))[: apart.n_sure]
     ways: list[str] = []
-    for word, sign in (("High in", 1), ("low in", -1)):
+    for word, sign in (("High in", 1), ("Low in", -1)):
         names = [name for name, way in sure if sign * way > 0]
         if names:
             shown = ", ".join(
                 f'<bdi class="name">{escape(each)}</bdi>' for each in names[:VARIABLES]
             )
-            ways.append(f"{word if ways else word.capitalize()} {shown}")
+            ways.append(f"{word} {shown}")
     if not ways and cluster.dimension and cluster.loadings is not None:
         names = [found.variable_names[j] for j in cluster.loadings.places[:VARIABLES]]
         shown = ", ".join(f'<bdi class="name">{escape(each)}</bdi>' for each in names)

@@ -26,13 +26,13 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
         ("rows of variables", n_rows, len(cells) - 1 - n_extra),
     ):
         if said != found:
-            begin = f"{path}, line 2: the number of {what} is {said}, but should be {found}"
+            begin = f"{path}: line 2 says {said} {what}, but the file has {found}"
             raise refused("path", f"{begin}. Check that the file is complete.")
     classes = {row[0]: row[first:] for row in cells[1 : 1 + n_extra]}
     labels, body = wanted.labels, cells[1 + n_extra :]
     for name in (labels, wanted.sample_names):
         if name is not None and name not in classes:
-            known = f". Choose from {', '.join(classes)}" if classes else ". Give a CLS file"
+            known = f". Choose from {', '.join(classes)}." if classes else ". Give a CLS file."
             raise refused("path", f"{path} has no annotation row {name!r}{known}")
     names = classes.get(wanted.sample_names or "", cells[0, first:])
     sheet = Sheet(
@@ -92,11 +92,11 @@ def read_cls(path: Path) -> tuple[str, ...]:
         )
     used = list(dict.fromkeys(marks))
     if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:
+        found = max(len(used), n_classes) if len(names) == n_classes else len(names)
         raise refused(
             "path",
-            f"{path}, line 1 says {n_samples} samples and {n_classes} classes, but there are "
-            f"{len(marks)} samples, {len(used)} classes and {len(names)} names. Correct the "
-            "line.",
+            f"{path}: line 1 says {n_samples} samples and {n_classes} classes, but the file has "
+            f"{len(marks)} and {found}. Correct the line.",
         )
     if set(used) <= set(names):
         return tuple(marks)

@@ -171,7 +171,7 @@ def _identifiers(table: Table) -> Iterator[DataWarning]:
             "identifiers",
             "{n:#variable looks|variables look} like row numbers or IDs: {names}.",
             Advice(f"add <ignore={{names!r}}> to leave {them} out", "ignore"),
-            Advice("set <sample_names={names[0]!r}> to name the samples", "sample_names"),
+            Advice("set <sample_names={names[0]!r}> to use it as sample names", "sample_names"),
             n=len(names),
             names=names,
         )

@@ -47,10 +47,9 @@ def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[Message] 
     if len(empty) and not wanted.drop_empty:
         raise ParameterError(
             "drop_empty",
-            "{path}, {place}: {n:#sample has|samples have} no values ({names:'}).",
+            "{path}: {n:#sample has|samples have} no values ({names:'}).",
             Advice("add <drop_empty=True> to leave out empty samples", "drop_empty", True),
             path=path,
-            place=sheet.samples.place(empty[0]),
             n=len(empty),
             names=sheet.samples.names[empty].tolist(),
         )
@@ -101,7 +100,7 @@ def _check(path: Path, sheet: Sheet, data: Array) -> None:
     _check_classes(path, sheet)
     infinite = np.argwhere(np.isinf(data))
     if len(infinite):
-        more = f" (and {len(infinite) - 1} more)" if len(infinite) > 1 else ""
+        more = f" ({len(infinite)} values in all)" if len(infinite) > 1 else ""
         raise refused(
             "path",
             f"{path}, {sheet.place(*infinite[0])}: the value is infinite{more}. Correct it, "

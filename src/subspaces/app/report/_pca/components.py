@@ -140,7 +140,7 @@ def variables(draft: PCADraft) -> str:
         "colour rise together while the others fall. The sign is arbitrary."
     )
     if p > STRONGEST:
-        caption = f"The {STRONGEST} strongest of {p:,} variables. {caption}"
+        caption = f"Only the {STRONGEST} strongest of {p:,} variables are shown. {caption}"
     if found.intervals is not None and found.n_shown <= figures.MOST_PANELS:
         caption = f"{INTERVALS} {caption.replace('of one colour', 'on one side')}"
     figure = draft.figure("loadings", figures.loadings(found), label, caption)
@@ -198,7 +198,7 @@ def _table_of_variables(found: PCAFindings) -> str:
     p = len(order)
     caption = f"All {p:,} variables"
     if len(rows) < p:
-        caption = f"The {len(rows):,} strongest of {p:,} variables"
+        caption = f"Only the {len(rows):,} strongest of {p:,} variables are listed"
     caption += ". Strength is the share of the variance along the components."
     if shown < found.n_shown:
         caption += f" Only the first {shown} of {found.n_shown} components are listed."

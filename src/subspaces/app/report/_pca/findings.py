@@ -175,6 +175,6 @@ def _check_number(model: PCA) -> None:
     One of the samples is left out when the others are to predict it.
     """
     n, rank = model.n_samples_, model.fit_.all_axes.rank
-    why = f" for {n} samples that span {rank} direction{'s' * (rank != 1)}, with one left out"
+    why = f" for {n} samples of rank {rank}, if one is left out"
     most = min(n - 2 - model.center, rank)
     as_count(model.n_components, "n_components", low=0, high=most, why=why)

@@ -42,8 +42,8 @@ def missing(draft: PCADraft) -> str | None:
     """Return the HTML of "What is missing"; None if nothing is."""
     found = draft.found
     done = (
-        "Missing values were skipped, not filled in. They leave the distances of samples "
-        "approximate, and the loadings without intervals."
+        "Missing values were skipped, not filled in. So the distances of samples are approximate, "
+        "and the loadings have no intervals."
     )
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
 
@@ -55,6 +55,7 @@ def _shown_as_asked(found: PCAFindings) -> str:
     if found.components.noise == "correlated" or shown < there:
         return f"{number}."
     told = "none of them is stronger" if there == 0 else "only the first is stronger"
+    told = "it is not stronger" if there == 0 and shown == 1 else told
     told = f"only the first {there} are stronger" if there > 1 else told
     return f"{number}, but {told} than noise."
 
