@@ -104,7 +104,7 @@ def one_set(name, share, low, seed):
             error = 1.0 - matched_accuracy(target, model.fit(table).labels_)
             found[way] = error, _rmse(table, X, holes), time.process_time() - begun
     lower, z = lower_in_holes(cells, filled_by_pca(cells, rank, affine).image)
-    return {"found": found, "lower": lower, "z": z, "told": lower < TOO_LOW and z < SURELY}
+    return {"found": found, "lower": lower, "z": z, "told": bool(lower < TOO_LOW and z < SURELY)}
 
 
 def real_set(folder, name, index):

@@ -25,6 +25,8 @@ from subspaces.preparation import Preparation, attach_preparation
 from subspaces.psc.probabilities import probabilities_of
 from subspaces.runtime.threads import cached_property
 
+__all__ = ["Facts", "Samples", "facts_of", "samples_of", "with_facts"]
+
 Model = TypeVar("Model", bound=SubspaceClusterer)
 # Distances below this share of the largest value of a table are rounding errors.
 ROUNDING = 1e-9

@@ -17,6 +17,8 @@ from sklearn.base import BaseEstimator
 
 from subspaces._types import Data
 
+__all__ = ["Step", "listen"]
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
