@@ -8,13 +8,13 @@ is refilled, without which the lowest objectives of all are degenerate.
 from dataclasses import replace
 
 import numpy as np
+from subspaces.data.in_view import RowsInView
 
 from subspaces.core.loop import Clustering, objective_of
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, choose_rows
 from subspaces.core.search import Plan, search
 from subspaces.core.sparse_loadings import Sparsity
-from subspaces.data.in_view import RowsInView
 from subspaces.metrics import adjusted_rand_score, rand_score
 from subspaces.psc.settings import pose as posed
 from subspaces.starts.sampled_subspaces import random_labels
