@@ -264,8 +264,8 @@ class ParameterTypeError(ParameterError, TypeError):
     """A parameter is of the wrong type."""
 
 
-def refused(parameter: str, text: str) -> ParameterError:
-    """Return a finished text as the error of a parameter, such as the path of a table."""
+def refused(text: str, parameter: str = "path") -> ParameterError:
+    """Return a finished text as the error of a parameter, by default the path of a table."""
     return ParameterError(parameter, literal(text))
 
 

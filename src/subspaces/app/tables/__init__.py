@@ -117,7 +117,7 @@ def read_table(
     for (option, name), (other, same) in combinations(asked, 2):
         if name is not None and name == same:
             raise refused(
-                "path", f"{path}: you gave {name!r} to both {option} and {other}. Keep one of them."
+                f"{path}: you gave {name!r} to both {option} and {other}. Keep one of them."
             )
     return READERS[_suffix_of(path)](path, wanted)
 
@@ -151,8 +151,7 @@ def _suffix_of(path: Path) -> str:
     suffix = inner if last == ".gz" and inner in COMPRESSED else last
     if suffix not in READERS:
         raise refused(
-            "path",
             f"{path}: {f'{suffix} files' if suffix else 'files without an ending'} are not "
-            f"supported. Save the table in one of these formats: {', '.join(READERS)}.",
+            f"supported. Save the table in one of these formats: {', '.join(READERS)}."
         )
     return suffix

@@ -56,17 +56,16 @@ def from_arrays(
     """Return the table of the array X, with the classes in the array ``labels`` if it is there."""
     if "X" not in arrays:
         only = f", only {listed(list(map(repr, arrays)))}" if arrays else ""
-        raise refused("path", f"{path} has no array 'X'{only}. Save the table under that name.")
+        raise refused(f"{path} has no array 'X'{only}. Save the table under that name.")
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise refused(
-            "path",
             f"{path}: 'X' is of type {X.dtype} and shape {X.shape}. Save a table of numbers "
-            f"(samples x variables){', such as X.reshape(len(X), -1)' * (X.ndim > 2)}.",
+            f"(samples x variables){', such as X.reshape(len(X), -1)' * (X.ndim > 2)}."
         )
     for name in (wanted.labels, wanted.sample_names):
         if name is not None and name not in arrays:
-            raise refused("path", f"{path} has no array {name!r}{offered(name, arrays)}")
+            raise refused(f"{path} has no array {name!r}{offered(name, arrays)}")
     with np.errstate(all="ignore"):  # a signalling nan becomes a nan, and is found as one
         data = X.astype(np.float64, copy=False)
     data = data.T if wanted.samples_in_columns else data
@@ -78,9 +77,8 @@ def from_arrays(
             return None
         if arrays[name].shape != (count,):
             raise refused(
-                "path",
                 f"{path}: {name!r} has shape {arrays[name].shape}. Save one with shape ({count},), "
-                "to match 'X'.",
+                "to match 'X'."
             )
         return as_texts(arrays[name])
 

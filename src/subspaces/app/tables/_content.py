@@ -32,7 +32,7 @@ BEYOND_ASCII = re.compile(r"[^\s,;\"]*[^\x00-\x7f][^\s,;\"]*")
 def content_of(path: Path, room: int = 1) -> bytes:
     """Return the bytes of a file; raise ValueError if memory lacks ``room`` times its size."""
     if path.exists() and not path.is_file():
-        raise refused("path", f"{path} is not a file. Check the path.")
+        raise refused(f"{path} is not a file. Check the path.")
     check_room(path, path.stat().st_size * room)
     return path.read_bytes()
 
@@ -41,7 +41,7 @@ def check_room(path: Path, n_bytes: int) -> None:
     """Raise ValueError, about ``path``, if ``n_bytes`` exceed the free memory."""
     too_large = no_room(n_bytes)
     if too_large:
-        raise refused("path", f"{path} {too_large}. Save a table with fewer rows or columns.")
+        raise refused(f"{path} {too_large}. Save a table with fewer rows or columns.")
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def expecting(path: Path, kind: str, advice: str = "") -> Iterator[None]:
             yield
     except Exception as error:
         reason = (str(error) or type(error).__name__).strip().splitlines()[0]
-        raise refused("path", f"{path} is not {kind} ({reason}){advice}") from None
+        raise refused(f"{path} is not {kind} ({reason}){advice}") from None
 
 
 def zip_content(path: Path, kind: str, room: int, advice: str = "") -> io.BytesIO:
@@ -75,23 +75,23 @@ def text_of(path: Path) -> tuple[str, tuple[Message, ...]]:
     """Return the text of a file, unpacked if it ends in .gz, and notes on a guessed encoding."""
     content = _unpacked(path) if path.suffix.lower() == ".gz" else content_of(path, TEXT_ROOM)
     if not content.strip():
-        raise refused("path", f"{path} is empty. Check the file.")
+        raise refused(f"{path} is empty. Check the file.")
     encoding = next((name for name in MARKS if content.startswith(MARKS[name])), "utf-8-sig")
     if encoding == "utf-8-sig" and b"\0" in content:
         halves = (content[::2], content[1::2])
         wide = any(3 * half.count(b"\0") > 2 * len(half) for half in halves)
         what = "is UTF-16 without a byte order mark" if wide else "is not a text file"
-        raise refused("path", f"{path} {what}. {SAVE}.")
+        raise refused(f"{path} {what}. {SAVE}.")
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
         if encoding == "utf-8-sig":
             return _latin(path, content)
         raise refused(
-            "path", f"{path} looks like {encoding.upper()}, but is damaged or incomplete. {SAVE}."
+            f"{path} looks like {encoding.upper()}, but is damaged or incomplete. {SAVE}."
         ) from None
     if "\0" in text:
-        raise refused("path", f"{path} is not a text file. {SAVE}.")
+        raise refused(f"{path} is not a text file. {SAVE}.")
     return text, ()
 
 
@@ -104,13 +104,12 @@ def _unpacked(path: Path) -> bytes:
             content = packed.read(most + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise refused(
-            "path", f"{path} is not a complete gzip file ({error}). Download or compress it again."
+            f"{path} is not a complete gzip file ({error}). Download or compress it again."
         ) from None
     if len(content) > most:
         raise refused(
-            "path",
             f"{path} unpacks to more than {in_words(most)}, and reading it takes {TEXT_ROOM} times "
-            f"as much memory, but only {in_words(free)} is free. Save a smaller table.",
+            f"as much memory, but only {in_words(free)} is free. Save a smaller table."
         )
     return content
 
@@ -122,13 +121,12 @@ def _latin(path: Path, content: bytes) -> tuple[str, tuple[Message, ...]]:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise refused(
-            "path",
             f"{path}, line {line}: the text has an unknown encoding (byte "
-            f"0x{content[error.start]:02x}). Save the file as CSV UTF-8.",
+            f"0x{content[error.start]:02x}). Save the file as CSV UTF-8."
         ) from None
     found = BEYOND_ASCII.search(text)
     if CONTROL.search(text) or found is None:
-        raise refused("path", f"{path} is not a text file. {SAVE}.")
+        raise refused(f"{path} is not a text file. {SAVE}.")
     guessed = noted(
         "latin1",
         "The file is not UTF-8, so it was read as Latin-1, with text such as {name!r}.",

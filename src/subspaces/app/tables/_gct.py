@@ -27,13 +27,13 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
     ):
         if said != found:
             begin = f"{path}: line 2 says {said} {what}, but the file has {found}"
-            raise refused("path", f"{begin}. Check that the file is complete.")
+            raise refused(f"{begin}. Check that the file is complete.")
     classes = {row[0]: row[first:] for row in cells[1 : 1 + n_extra]}
     labels, body = wanted.labels, cells[1 + n_extra :]
     for name in (labels, wanted.sample_names):
         if name is not None and name not in classes:
             known = f". Choose from {', '.join(classes)}." if classes else ". Give a CLS file."
-            raise refused("path", f"{path} has no annotation row {name!r}{known}")
+            raise refused(f"{path} has no annotation row {name!r}{known}")
     names = classes.get(wanted.sample_names or "", cells[0, first:])
     sheet = Sheet(
         body[:, first:].T,
@@ -50,20 +50,18 @@ def _parts(path: Path) -> tuple[tuple[int, ...], Grid]:
     version = version.strip()
     if version not in SIZES:
         raise refused(
-            "path",
             f"{path}, line 1: {version[:20]!r} is not a known version of GCT. It must be #1.2 "
-            "or #1.3.",
+            "or #1.3."
         )
     counts, _, rest = rest.partition("\n")
     sizes = tuple(size for word in counts.split() if (size := as_whole(word)) is not None)
     if len(sizes) != SIZES[version] or len(sizes) != len(counts.split()):
         raise refused(
-            "path",
             f"{path}, line 2: {counts.strip()[:40]!r} is not the size of a table. Write "
-            f"{SIZES[version]} whole numbers.",
+            f"{SIZES[version]} whole numbers."
         )
     if not rest.strip():
-        raise refused("path", f"{path} ends before the table. Check that the file is complete.")
+        raise refused(f"{path} ends before the table. Check that the file is complete.")
     return sizes, as_grid(path, rest, "\t", first_line=3)
 
 
@@ -77,26 +75,23 @@ def read_cls(path: Path) -> tuple[str, ...]:
     lines = [line.split() for line in text_of(path)[0].splitlines() if line.strip()]
     if len(lines) != 3 or lines[1][0] == "#numeric":
         raise refused(
-            "path",
             f"{path} is not a CLS file. It must have three lines: the sizes, the class names "
-            "after #, and the class of each sample.",
+            "after #, and the class of each sample."
         )
     sizes, heading, marks = lines
     names = [name for name in [heading[0].lstrip("#"), *heading[1:]] if name]
     n_samples, n_classes = map(as_whole, [*sizes, "", ""][:2])
     if n_samples is None or n_classes is None:
         raise refused(
-            "path",
             f"{path}, line 1: {' '.join(sizes)!r} should be the numbers of samples and classes. "
-            "For 38 samples in 3 classes, write 38 3 1.",
+            "For 38 samples in 3 classes, write 38 3 1."
         )
     used = list(dict.fromkeys(marks))
     if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:
         found = max(len(used), n_classes) if len(names) == n_classes else len(names)
         raise refused(
-            "path",
             f"{path}: line 1 says {n_samples} samples and {n_classes} classes, but the file has "
-            f"{len(marks)} and {found}. Correct the line.",
+            f"{len(marks)} and {found}. Correct the line."
         )
     if set(used) <= set(names):
         return tuple(marks)

@@ -60,11 +60,9 @@ def _read_apart(path: Path, target: Path, columns: list[str]) -> None:
             return
         said = done.stderr.strip().splitlines()
         if done.returncode == 1 and said:
-            raise refused("path", said[-1])
+            raise refused(said[-1])
         reason = f"the reader crashed (exit code {done.returncode})"
-    raise refused(
-        "path", f"{path} cannot be read as H5AD: {reason}. Check that the file is complete."
-    )
+    raise refused(f"{path} cannot be read as H5AD: {reason}. Check that the file is complete.")
 
 
 def main(path: str, target: str, *columns: str) -> None:
@@ -87,12 +85,10 @@ def _arrays(path: Path, columns: Sequence[str]) -> dict[str, Any]:
     check_room(path, 2 * 8 * int(np.prod(np.asarray(shape, dtype=float))))
     read = anndata.read_h5ad(path)
     if read.X is None:
-        raise refused(
-            "path", f"{path} has no X. Save it with the counts or expression values in X."
-        )
+        raise refused(f"{path} has no X. Save it with the counts or expression values in X.")
     for name in columns:
         if name not in read.obs:
-            raise refused("path", f"{path} has no obs column {name!r}{offered(name, read.obs)}")
+            raise refused(f"{path} has no obs column {name!r}{offered(name, read.obs)}")
     texts = {str(name): read.obs[name] for name in columns}
     texts |= {"sample_names": read.obs_names, "variable_names": read.var_names}
     arrays = {name: as_texts(values).astype(str) for name, values in texts.items()}

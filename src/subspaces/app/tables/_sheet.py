@@ -152,7 +152,7 @@ def _taken(path: Path, sheet: Sheet, name: str) -> tuple[Sheet, Texts]:
             )
             facts = {"path": path, "name": name, "side": side, "other": other}
             raise ParameterError("samples", fact, use("samples", f"{side}s"), **facts)
-        raise refused("path", f"{path} has no {side} {name!r}{offered(name, names)}")
+        raise refused(f"{path} has no {side} {name!r}{offered(name, names)}")
     place = names.index(name)
     rest = sheet.kept(np.full(len(sheet.cells), True), np.arange(len(names)) != place)
     return rest, as_texts(sheet.cells[:, place])

@@ -38,7 +38,7 @@ def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[Message] 
     """
     known = [*sheet.variables.names, *sheet.samples.names]
     for name in sorted(wanted.ignore - set(known)):
-        raise refused("ignore", f"{path} has no column or row {name!r}{offered(name, known)}")
+        raise refused(f"{path} has no column or row {name!r}{offered(name, known)}", "ignore")
     ignored = sheet.samples.among(wanted.ignore), sheet.variables.among(wanted.ignore)
     sheet, left_out = _asked_for(path, sheet.kept(~ignored[0], ~ignored[1]), wanted)
     sheet, data, found = _numbers(path, sheet, wanted)
@@ -94,7 +94,7 @@ def _check(path: Path, sheet: Sheet, data: Array) -> None:
     """Raise ValueError if the table is empty, or its names, classes or numbers are no good."""
     if 0 in data.shape:
         missing = "samples" if len(data) == 0 else "variables"
-        raise refused("path", f"{path} has no {missing}. Check that the file is complete.")
+        raise refused(f"{path} has no {missing}. Check that the file is complete.")
     _check_names(path, sheet.samples, "sample")
     _check_names(path, sheet.variables, "variable")
     _check_classes(path, sheet)
@@ -102,9 +102,8 @@ def _check(path: Path, sheet: Sheet, data: Array) -> None:
     if len(infinite):
         more = f" ({len(infinite)} values in all)" if len(infinite) > 1 else ""
         raise refused(
-            "path",
             f"{path}, {sheet.place(*infinite[0])}: the value is infinite{more}. Correct it, "
-            "or leave the cell empty if the value is missing.",
+            "or leave the cell empty if the value is missing."
         )
 
 
@@ -112,12 +111,11 @@ def _check_names(path: Path, side: Side, what: str) -> None:
     first: dict[str, int] = {}
     for i, name in enumerate(side.names):
         if name == "":
-            raise refused("path", f"{path}, {side.place(i)}: the {what} has no name. Give it one.")
+            raise refused(f"{path}, {side.place(i)}: the {what} has no name. Give it one.")
         if first.setdefault(name, i) != i:
             raise refused(
-                "path",
                 f"{path}, {side.place(i)}: the {what} name {name!r} is also at "
-                f"{side.place(first[name])}. Rename or remove one of them.",
+                f"{side.place(first[name])}. Rename or remove one of them."
             )
 
 

@@ -99,9 +99,7 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
             lines.append(reader.line_num + first_line - 1)
     except csv.Error as error:
         line = reader.line_num + first_line - 1
-        raise refused(
-            "path", f"{path}, line {line}: {error}. Check the quotes in this line."
-        ) from None
+        raise refused(f"{path}, line {line}: {error}. Check the quotes in this line.") from None
     del reader  # four times as large as the text
     return tidied(path, rows, lines)
 
@@ -113,7 +111,7 @@ def tidied(path: Path, rows: list[list[str]], lines: Sequence[int]) -> Grid:
     """
     full = [i for i, row in enumerate(rows) if any(row)]
     if not full:
-        raise refused("path", f"{path} is empty. Check the file.")
+        raise refused(f"{path} is empty. Check the file.")
     titles = _titles([rows[i] for i in full[:TITLES]])
     left_out, full = [lines[i] for i in full[:titles]], full[titles:]
     rows, lines = [rows[i] for i in full], [lines[i] for i in full]
@@ -127,10 +125,9 @@ def tidied(path: Path, rows: list[list[str]], lines: Sequence[int]) -> Grid:
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
             raise refused(
-                "path",
                 f"{path}, line {line}: this line has {len(row)} cell{'s' * (len(row) > 1)}, "
                 f"but line {lines[0]} has {width}. Correct it, or remove lines that are not "
-                "part of the table.",
+                "part of the table."
             )
     which = "line {first}" if len(left_out) == 1 else "lines {first} to {last}"
     skipped = (
@@ -160,7 +157,7 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[Message, ...]
     if header is not None:
         cells, lines = cells[1:], lines[1:]
     if not len(cells):
-        raise refused("path", f"{path} has only a header line. Check that the file is complete.")
+        raise refused(f"{path} has only a header line. Check that the file is complete.")
     start = 0  # the names are in the first column that is left
     while header is not None and start < len(header) - 1 and header[start] in wanted.ignore:
         start += 1
