@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 from sklearn.base import clone
-from subspaces.data.in_view import RowsInView
 
+from subspaces.core.in_view import RowsInView
 from subspaces.core.loop import alternate
 from subspaces.core.problem import view_clusters
 from subspaces.core.search import first_partition

@@ -8,8 +8,8 @@ is refilled, without which the lowest objectives of all are degenerate.
 from dataclasses import replace
 
 import numpy as np
-from subspaces.data.in_view import RowsInView
 
+from subspaces.core.in_view import RowsInView
 from subspaces.core.loop import Clustering, objective_of
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, choose_rows
