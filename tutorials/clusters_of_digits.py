@@ -17,6 +17,7 @@ choose the number of clusters, it finds more than five, and you can see why.
 # unit, so you do not scale them. If your variables have different units, scale them first.
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_digits
 
 digits = load_digits(n_class=5)
@@ -149,11 +150,9 @@ for each in caught:
 
 # %%
 # **Another reason to doubt.** The number is not 5, and the warning says why: pixels have heavy
-# tails. But look at the clusters before you call them wrong. Each row is a cluster, and each column
-# is a digit:
-table = np.zeros((chosen.n_clusters_, 5), dtype=int)
-np.add.at(table, (chosen.labels_, digit[::3]), 1)
-print(table)
+# tails. But look at the clusters before you call them wrong. A cross table shows which digits each
+# cluster holds:
+print(pd.crosstab(chosen.labels_, digit[::3], rownames=["cluster"], colnames=["digit"]))
 
 # %%
 # Almost every cluster holds one digit. But there are several ways to write a 1, and each way has

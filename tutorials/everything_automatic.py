@@ -14,6 +14,7 @@ species. You will look at the species only at the end.
 # all, so leave them out. The units differ, so scale the variables.
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 from subspaces import PSC, plots
 from subspaces.datasets import load_penguins
@@ -50,9 +51,7 @@ ax = plots.candidates(model)
 # **A reason to doubt.** The point for two clusters is inside the band, and the verdict advises you
 # to look at it. A cross table shows how the two answers are related:
 two = PSC(2, n_components="auto", affine="auto", random_state=0).fit(X)
-table = np.zeros((3, 2), dtype=int)
-np.add.at(table, (model.labels_, two.labels_), 1)
-print(table)
+print(pd.crosstab(model.labels_, two.labels_, rownames=["three"], colnames=["two"]))
 
 # %%
 # The second answer joins two of the three clusters, and keeps the other. Both answers can be right,
@@ -90,24 +89,22 @@ print(birds.groupby(model.labels_).mean().round(1).to_string())
 # ----------------------------------------------------
 # You can ask two questions about each cluster. First, how does its mean differ from that of all
 # other birds?
-figure, axes = plt.subplots(1, 3, figsize=(8, 2.6), layout="tight")
+figure, axes = plt.subplots(1, 3, figsize=(10, 2.6), layout="tight")
 for k, ax in enumerate(axes):
     plots.loadings(model, k, by="difference", ax=ax)
 
 # %%
 # Second, in which direction do its birds vary? All four measurements have the same sign on each
 # line, so the birds of one species differ in size.
-for k in range(3):
-    loadings = model.subspaces_[k].basis[:, 0]
-    print(k, dict(zip(X.columns, loadings.round(2).tolist(), strict=True)))
+directions = [subspace.basis[:, 0] for subspace in model.subspaces_]
+print(pd.DataFrame(directions, columns=X.columns).round(2).to_string())
 
 # %%
 # Look at the species at the end
 # ------------------------------
-# Each row is a cluster, each column a species:
-table = np.zeros((3, 3), dtype=int)
-np.add.at(table, (model.labels_, np.unique(species, return_inverse=True)[1]), 1)
-print(table)
+# A cross table shows which species each cluster holds:
+names = np.array(penguins.target_names)[species]
+print(pd.crosstab(model.labels_, names, rownames=["cluster"], colnames=["species"]))
 
 # %%
 # Only four birds are not in the cluster of their species. Compare this with other methods by the
