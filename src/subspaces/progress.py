@@ -133,8 +133,7 @@ def silence(step: Step) -> None:
 
 def managed(method: Callable[P, R]) -> Callable[P, R]:
     """Decorate ``fit`` so that scikit-learn closes its callbacks also when it raises an error."""
-    closed: Callable[P, R] = with_callbacks(method)
-    return closed
+    return with_callbacks(method)
 
 
 def begin(estimator: BaseEstimator, X: Data) -> None:

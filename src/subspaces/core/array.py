@@ -16,10 +16,7 @@ def namespace(array: Block) -> ArrayModule:
     """Return the array-API module of an array's library; numpy for numpy and sparse matrices."""
     if isinstance(array, np.ndarray | np.generic) or sparse.issparse(array):
         return np
-    found: ArrayModule = (
-        _torch() if type(array).__module__ == "torch" else compat().array_namespace(array)
-    )
-    return found
+    return _torch() if type(array).__module__ == "torch" else compat().array_namespace(array)
 
 
 @cache
@@ -98,8 +95,7 @@ def like(values: AnyArray | float, array: AnyArray, dtype: Any = None) -> AnyArr
         values = np.ascontiguousarray(values)
         # One number may lie backwards and count as contiguous; not all libraries take that.
         values = values.copy() if min(values.strides, default=0) < 0 else values
-    found: AnyArray = xp.asarray(values, dtype=dtype, device=compat().device(array))
-    return found
+    return xp.asarray(values, dtype=dtype, device=compat().device(array))
 
 
 def zeros_like(array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
@@ -117,5 +113,4 @@ def membership(labels: AnyArray, n_clusters: int) -> AnyArray:
         numbers = namespace(labels).arange(
             n_clusters, dtype=labels.dtype, device=compat().device(labels)
         )
-    found: AnyArray = labels[:, None] == numbers[None, :]
-    return found
+    return labels[:, None] == numbers[None, :]

@@ -206,8 +206,7 @@ class GramAxes(CompiledSubspaces):
         loops: Any = compiled("block_pass")
         # No criterion that comes here asks for the Gaussians of the clusters.
         clusters = loops.Clusters(name, found.spectra, None, None, stats.mean_leverage, 1.0)
-        result: Array = loops.costs(energies, found.residual, labels, clusters).T
-        return result
+        return loops.costs(energies, found.residual, labels, clusters).T
 
 
 class SparseLoadings(CompiledSubspaces):
@@ -215,8 +214,7 @@ class SparseLoadings(CompiledSubspaces):
 
     def costs(self, labels: Labels) -> Array:
         """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
-        found: Array = self.kernel.costs(self.problem.criterion)
-        return found
+        return self.kernel.costs(self.problem.criterion)
 
     def loadings(self) -> tuple[Array, ...]:
         """Sparse loadings (p, R_k) of every cluster."""

@@ -128,8 +128,7 @@ def _spanned(rows: Array, axes: PrincipalAxes) -> bool:
 def _remains(rest: Array, rows: Array) -> Mask:
     """Which rows have more left than rounding, (n,)."""
     lengths = np.linalg.norm(rows, axis=1)
-    found: Mask = np.linalg.norm(rest, axis=1) > LEAST_REMAINDER * lengths
-    return found
+    return np.linalg.norm(rest, axis=1) > LEAST_REMAINDER * lengths
 
 
 def _without(rows: Array, basis: Array) -> Array:

@@ -360,10 +360,7 @@ def _assigned(
     Without labels: the cluster of least cost of every row, and that cost.
     """
     if pass_kernels.has_triton(scores, plan.criterion):
-        found: tuple[AnyArray, AnyArray] = pass_kernels.score_kernels(scores).from_scores(
-            scores, squared, labels, plan
-        )[:2]
-        return found
+        return pass_kernels.score_kernels(scores).from_scores(scores, squared, labels, plan)[:2]
     cost = costs(scores, squared, labels, plan, weights)
     xp = namespace(cost)
     short = plan.label_type if xp is np else xp.int32
@@ -484,8 +481,7 @@ def _column_sums(rows: Block) -> AnyArray:
     if is_sparse(rows):
         return np.asarray(rows.sum(axis=0)).ravel()
     if isinstance(rows, np.ndarray):
-        found: AnyArray = rows.sum(axis=0, dtype=np.float64)
-        return found
+        return rows.sum(axis=0, dtype=np.float64)
     xp = namespace(rows)
     return xp.astype(xp.sum(rows, axis=0), xp.float64)  # with dtype= torch would copy the rows
 

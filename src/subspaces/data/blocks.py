@@ -49,8 +49,7 @@ class Blocks(ABC):
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and variables, (n, p)."""
-        found: tuple[int, int] = self.array.shape
-        return found
+        return self.array.shape
 
     @property
     def rounded(self) -> bool:
@@ -187,8 +186,7 @@ class SparseBlocks(Blocks):
 
     def sample(self, indices: Indices) -> NDArray[np.float64]:
         """Return the rows with these indices, (m, p), dense, as float64."""
-        found: NDArray[np.float64] = self.array[indices].toarray().astype(np.float64, copy=False)
-        return found
+        return self.array[indices].toarray().astype(np.float64, copy=False)
 
     def split(self, labels: AnyArray) -> Any:
         """Convert labels (n,) to a numpy array of 32-bit integers."""

@@ -81,10 +81,7 @@ class DaskBlocks(Blocks):
         single = self.array.dtype == np.float32
         row = np.zeros((1, self.shape[1]), dtype=np.float32 if single else np.float64)
         rows = sparse.csr_array(row) if self.stays_sparse else row
-        found: AnyArray | None = visit(
-            rows, None if labels is None else np.zeros(1, dtype=labels.dtype), 0
-        )[0]
-        return found
+        return visit(rows, None if labels is None else np.zeros(1, dtype=labels.dtype), 0)[0]
 
     def _joined(self, values: list[Array], model: AnyArray | None) -> Array | None:
         if model is None:

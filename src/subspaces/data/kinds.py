@@ -84,8 +84,7 @@ def in_memory(X: Any) -> Any:
 
 def survey_of(blocks: Blocks) -> Survey:
     """Return the `Survey` of all rows, whatever it finds."""
-    found: Survey = at_once(blocks).fold(survey, None)[1]
-    return found
+    return at_once(blocks).fold(survey, None)[1]
 
 
 def surveyed(blocks: Blocks) -> Survey:

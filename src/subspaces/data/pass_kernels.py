@@ -55,10 +55,7 @@ def influence_and_errors(rows: Array, labels: AnyArray, plan: Pass) -> tuple[Arr
     clusters, axes, origin = _tables(plan, rows.dtype)
     order, ends = _by_cluster(labels, None, plan.n_clusters)
     rows = np.ascontiguousarray(rows)
-    found: tuple[Array, float] = _loops().influence_and_errors(
-        rows, origin, order, ends, axes, clusters
-    )
-    return found
+    return _loops().influence_and_errors(rows, origin, order, ends, axes, clusters)
 
 
 def assigned(rows: Array, labels: AnyArray | None, plan: Pass) -> tuple[Codes, float, SumClusters]:
@@ -139,8 +136,7 @@ def _tables(plan: Pass, dtype: DTypeLike) -> Tables:
     key = ("compiled", dtype)
     if key not in plan.cache:
         plan.cache[key] = _make_tables(plan, dtype)
-    found: Tables = plan.cache[key]
-    return found
+    return plan.cache[key]
 
 
 def _make_tables(plan: Pass, dtype: DTypeLike) -> Tables:
@@ -161,8 +157,7 @@ def as_torch(array: AnyArray) -> AnyArray:
     """
     if not type(array).__module__.startswith("cupy") or _module("_triton") is None:
         return array
-    found: AnyArray = import_module("torch").from_dlpack(array)
-    return found
+    return import_module("torch").from_dlpack(array)
 
 
 def score_kernels(array: Block) -> Any:

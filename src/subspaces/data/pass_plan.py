@@ -66,8 +66,7 @@ class Pass:
         where = (place(rows), str(rows.dtype))
         if where not in self.cache:
             self.cache[where] = _arrays_like(self, rows)
-        found: PassArrays = self.cache[where]
-        return found
+        return self.cache[where]
 
     def weights_of(self, rows: Block, start: int) -> Array | None:
         """Return the weights (b,) of a block, whose first row has the number ``start``; or None."""

@@ -58,15 +58,13 @@ class Subspaces:
     @property
     def dead(self) -> Mask:
         """Whether one of a cluster's axes has no energy, (K,)."""
-        found: Mask = np.any(self.in_use & ~self.alive, axis=1)
-        return found
+        return np.any(self.in_use & ~self.alive, axis=1)
 
     @property
     def residual(self) -> Array:
         """Sum of the members' squared distances from their subspace, (K,)."""
         captured = np.where(self.in_use & self.alive, self.spectra, 0.0).sum(axis=1)
-        found: Array = np.maximum(self.energy - captured, 0.0)
-        return found
+        return np.maximum(self.energy - captured, 0.0)
 
     @cached_property
     def linear(self) -> bool:
@@ -276,8 +274,7 @@ def nearest_residuals(rows: AnyArray, subspaces: Subspaces) -> Array:
         along = points @ axes[k, ...]
         found.append(xp.sum(points * points, axis=1) - xp.sum(along * along, axis=1))
     # One fetch for all: a device is waited for once.
-    result: Array = np.maximum(to_host(xp.min(xp.stack(found), axis=0)), 0.0)
-    return result
+    return np.maximum(to_host(xp.min(xp.stack(found), axis=0)), 0.0)
 
 
 def take(subspaces: Subspaces, order: Indices) -> Subspaces:

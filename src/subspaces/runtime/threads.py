@@ -116,8 +116,7 @@ class cached_property(Generic[Value]):
         known = holder.__dict__
         if self.name not in known:
             known[self.name] = self.function(holder)
-        found: Value = known[self.name]
-        return found
+        return known[self.name]
 
 
 class computed_once(cached_property[Value]):
@@ -129,8 +128,7 @@ class computed_once(cached_property[Value]):
             with known.setdefault(f"_{self.name}_lock", Lock()):
                 if self.name not in known:
                     known[self.name] = self.function(holder)
-        found: Value = known[self.name]
-        return found
+        return known[self.name]
 
 
 @contextmanager

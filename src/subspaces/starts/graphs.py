@@ -79,8 +79,7 @@ class Graphs:
             products = products / (mean_square if mean_square > 0 else 1.0) + 1.0
         lengths = np.sqrt(products.diagonal().clip(min=0.0))
         scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        found: Array | None = products * scale * scale[:, None]
-        return found
+        return products * scale * scale[:, None]
 
     @computed_once
     def neighbours(self) -> tuple[Indices, Array]:

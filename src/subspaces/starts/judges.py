@@ -65,8 +65,7 @@ def leaving(graph: Affinity, labels: Labels, n_clusters: int) -> Array:
     members = Partition(labels, n_clusters).indicator
     inside = np.einsum("ik,ik->k", members, graph @ members)
     weight = np.asarray(graph.sum(axis=1)).ravel() @ members
-    found: Array = 1.0 - np.divide(inside, weight, out=np.ones(n_clusters), where=weight > 0.0)
-    return found
+    return 1.0 - np.divide(inside, weight, out=np.ones(n_clusters), where=weight > 0.0)
 
 
 def summed_dimensions(problem: Problem) -> int:

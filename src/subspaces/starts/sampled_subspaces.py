@@ -208,10 +208,7 @@ def _distances(problem: Problem, seed: int, *, by_angle: bool) -> Array:
         products, squared = products + lift, squared + lift
     lengths = np.sqrt(squared)
     scale = lengths * lengths[seed]
-    found: Array = 1.0 - np.divide(
-        np.abs(products), scale, out=np.zeros_like(scale), where=scale > 0
-    )
-    return found
+    return 1.0 - np.divide(np.abs(products), scale, out=np.zeros_like(scale), where=scale > 0)
 
 
 def kmeans_parallel(

@@ -42,8 +42,7 @@ def row_blocks(n: int, numbers: int = BLOCK, fewest: int = 16) -> Iterator[Indic
 def unit_rows(rows: Array) -> Array:
     """Return the rows (n, p) scaled to length 1; a zero row stays zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    found: Array = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-    return found
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
 
 
 def lifted_rows(rows: Array) -> Array:

@@ -108,8 +108,7 @@ def settled(rows: Array, centres: Array, still: float) -> Labels:
             break
     distances = _offset_distances(rows, centres)
     best = int(np.argmin(distances.min(axis=1).sum(axis=1)))
-    found: Labels = distances[best].argmin(axis=0)
-    return found
+    return distances[best].argmin(axis=0)
 
 
 def spread_centres(
@@ -139,8 +138,7 @@ def spread_centres(
 
 def _offset_distances(rows: Array, centres: Array) -> Array:
     """Return squared distances (s, K, n) of rows from centres (s, K, q), less ``|row|^2``."""
-    found: Array = (centres**2).sum(axis=2, keepdims=True) - 2.0 * (centres @ rows.T)
-    return found
+    return (centres**2).sum(axis=2, keepdims=True) - 2.0 * (centres @ rows.T)
 
 
 def embedding(affinity: Affinity, n_vectors: int, random: np.random.Generator) -> Array:
@@ -163,8 +161,7 @@ def embedding(affinity: Affinity, n_vectors: int, random: np.random.Generator) -
         sizes = np.bincount(piece)[joined]
         largest = joined[np.argsort(-sizes, kind="stable")[:n_vectors]]
         vectors: Array = np.sqrt(degrees)[:, None] * (piece[:, None] == largest)
-        found: Array = vectors / np.linalg.norm(vectors, axis=0)
-        return found
+        return vectors / np.linalg.norm(vectors, axis=0)
     return _by_pieces(scaled, piece, n_vectors, random)
 
 
@@ -196,10 +193,7 @@ def leading_eigenpairs(
         tolerance = max(LANCZOS_TOLERANCE, 8.0 * float(np.finfo(scaled.dtype).eps))
         # Lanczos iteration may not settle if many eigenvalues nearly coincide.
         with suppress(ArpackNoConvergence):
-            found: tuple[Array, Array] = eigsh(
-                scaled, k=n_vectors, which="LA", v0=first, tol=tolerance
-            )
-            return found
+            return eigsh(scaled, k=n_vectors, which="LA", v0=first, tol=tolerance)
     dense = scaled if isinstance(scaled, np.ndarray) else scaled.toarray()
     return largest_eigenpairs(dense, n_vectors)
 
@@ -223,8 +217,7 @@ def k_means_labels(rows: Array, estimator: KMeans, weights: Array | None = None)
         changed_filters(),
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found: Labels = estimator.fit(rows, sample_weight=weights).labels_.astype(np.intp)
-        return found
+        return estimator.fit(rows, sample_weight=weights).labels_.astype(np.intp)
 
 
 def best_of_ten(problem: Problem, random: np.random.Generator) -> Labels:

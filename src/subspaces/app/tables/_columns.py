@@ -61,8 +61,7 @@ class Column:
     @property
     def missing(self) -> Mask:
         """Whether each cell is missing, (n,)."""
-        gone: Mask = self.texts == "" if self.numbers is None else np.isnan(self.numbers)
-        return gone
+        return self.texts == "" if self.numbers is None else np.isnan(self.numbers)
 
     @property
     def encoded(self) -> dict[str, Array]:
