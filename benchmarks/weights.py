@@ -16,7 +16,7 @@ from big_data import watched
 from harness import markdown, save
 
 from subspaces import PSC
-from subspaces.core.leave_one_out import exact_errors
+from subspaces.core.leave_one_out import left_out
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import pca_influence, pca_press
 
@@ -74,7 +74,7 @@ def against_refits(seed):
     X, _, _, model = posed(seed)
     X, affine, r = X[:30], model["affine"], max(model["n_components"])
     weights = np.random.default_rng(seed).uniform(0.1, 3.0, size=30)
-    found, refitted = exact_errors(X, r, affine=affine, weights=weights), []
+    found, refitted = left_out(X, r, affine=affine, weights=weights).squared_error, []
     for i in range(30):
         left = weights.copy()
         left[i] -= min(left[i], 1.0)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from subspaces.core import loo_projection
 from subspaces.core.criteria import costs, own_costs
 from subspaces.core.influence import squared_influence_of
-from subspaces.core.leave_one_out import centred, exact_errors
+from subspaces.core.leave_one_out import centred, left_out
 from subspaces.core.likelihood import gaussian_without, median, t_likelihood
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows
@@ -40,7 +40,7 @@ def refit(weights, i, dimension, affine):
 def test_a_copy_is_left_out_as_by_refitting(weights, affine, dimension):
     axes = principal_axes(by_weight(centred(X, affine, weights), weights))
     found = downdate(axes.coordinates, axes.eigenvalues, dimension, affine, weights)
-    errors = exact_errors(X, dimension, affine=affine, weights=weights)
+    errors = left_out(X, dimension, affine=affine, weights=weights).squared_error
     for i in range(9):
         values, energies, error = refit(weights, i, dimension, affine)
         assert_allclose(found.eigenvalues[i], values, rtol=1e-10)
@@ -52,7 +52,7 @@ def test_a_copy_is_left_out_as_by_refitting(weights, affine, dimension):
 def test_a_row_that_is_nearly_all_is_refitted(affine):
     rows, weights = X.copy(), MIXED.copy()
     rows[4] *= 1e7
-    expected = exact_errors(rows, 1, affine=affine, weights=weights)[4]
+    expected = left_out(rows, 1, affine=affine, weights=weights).squared_error[4]
     weights[3] += 1e-12  # another decomposition
     left = np.delete(weights, 4)
     others = np.delete(rows, 4, axis=0)
@@ -65,7 +65,7 @@ def test_a_row_that_is_nearly_all_is_refitted(affine):
 def test_nothing_is_left_of_a_mean_of_one_row():
     one = np.ones((1, 3))
     for weights, expected in ((None, np.inf), (np.array([0.4]), np.inf), (np.array([2.0]), 0.0)):
-        assert exact_errors(one, 1, affine=True, weights=weights)[0] == expected
+        assert left_out(one, 1, affine=True, weights=weights).squared_error[0] == expected
 
 
 @pytest.mark.parametrize("criterion", ["influence", "hat", "loo", "distance", "likelihood",

@@ -1,5 +1,6 @@
 """The one place that asks which library an array belongs to."""
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -114,3 +115,8 @@ def membership(labels: AnyArray, n_clusters: int) -> AnyArray:
             n_clusters, dtype=labels.dtype, device=compat().device(labels)
         )
     return labels[:, None] == numbers[None, :]
+
+
+def slices(n_rows: int, step: int) -> Iterator[slice]:
+    """Consecutive slices of ``step`` rows that cover ``range(n_rows)``; the last may be shorter."""
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))

@@ -36,7 +36,7 @@ import numpy as np
 from scipy import stats
 
 from subspaces._types import Array, Codes, Mask
-from subspaces.core.leave_one_out import exact_errors
+from subspaces.core.leave_one_out import left_out
 from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import Subspace, dimensions_of, squared_residuals
 
@@ -89,7 +89,7 @@ def squares_of(rows: Array, labels: Codes, subspaces: Sequence[Subspace], *, aff
         own = labels == k
         inside = found[own, k]
         found[own] = np.inf
-        errors = exact_errors(rows[own], width, affine=affine) if own.any() else inside
+        errors = left_out(rows[own], width, affine=affine).squared_error if own.any() else inside
         found[own, k] = np.where(np.isfinite(errors), errors, inside)
     return found
 

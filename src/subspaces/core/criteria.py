@@ -35,6 +35,7 @@ be in view.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -219,18 +220,9 @@ def _residual(inputs: ScoreInputs) -> Any:
     return inputs.residual
 
 
-def _influence_of_members(inputs: ScoreInputs) -> Any:
-    spectra = inputs.stat("spectra")
-    return influence.squared_influence_of(
-        inputs.energies, inputs.residual, spectra, True, inputs.copy
-    )
-
-
-def _influence_of_outsiders(inputs: ScoreInputs) -> Any:
-    spectra = inputs.stat("spectra")
-    return influence.squared_influence_of(
-        inputs.energies, inputs.residual, spectra, False, inputs.copy
-    )
+def _influence(inputs: ScoreInputs, *, member: bool) -> Any:
+    parts = inputs.energies, inputs.residual, inputs.stat("spectra")
+    return influence.squared_influence_of(*parts, member, inputs.copy)
 
 
 def _hat(inputs: ScoreInputs) -> Any:
@@ -267,8 +259,8 @@ def _sparse_influence(inputs: ScoreInputs) -> Array:
 
 CRITERIA: dict[str, Criterion] = {
     "influence": Criterion(
-        _influence_of_members,
-        _influence_of_outsiders,
+        partial(_influence, member=True),
+        partial(_influence, member=False),
         passes="influence",
         needs_full_spectrum=False,
     ),

@@ -30,18 +30,6 @@ LEAST_REMAINDER = 16 * float(np.finfo(np.float64).eps)
 NEARLY_ALL = 1.0 - 1e-6
 
 
-def exact_errors(
-    rows: Array,
-    n_components: int,
-    axes: PrincipalAxes | None = None,
-    *,
-    affine: bool = False,
-    weights: Array | None = None,
-) -> Array:
-    """Squared distance of each row from the PCA of all other rows, (n,); see `left_out`."""
-    return left_out(rows, n_components, axes, affine=affine, weights=weights).squared_error
-
-
 def left_out(
     rows: Array,
     n_components: int,

@@ -26,11 +26,11 @@ import numpy as np
 from scipy import sparse
 
 from subspaces._types import AnyArray, Array, Block
-from subspaces.core.array import is_sparse, like, membership, namespace, to_host, zeros_like
+from subspaces.core.array import is_sparse, like, membership, namespace, slices, to_host, zeros_like
 from subspaces.core.criteria import CRITERIA, ScoreInputs
 from subspaces.core.secular import copy_of
 from subspaces.data import pass_kernels
-from subspaces.data.blocks import slices, working_memory
+from subspaces.data.blocks import working_memory
 from subspaces.data.pass_kernels import FourSums, SumClusters
 from subspaces.data.pass_plan import Pass, PassArrays
 from subspaces.data.subspaces import BlockSums

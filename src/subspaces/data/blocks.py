@@ -17,7 +17,15 @@ from scipy import sparse
 from sklearn import get_config
 
 from subspaces._types import AnyArray, Array, Block, Indices, Sparse
-from subspaces.core.array import as_floating, is_sparse, like, namespace, to_host, zeros_like
+from subspaces.core.array import (
+    as_floating,
+    is_sparse,
+    like,
+    namespace,
+    slices,
+    to_host,
+    zeros_like,
+)
 from subspaces.data.subspaces import MOST_VARIABLES, BlockSums
 from subspaces.runtime.threads import map_in_threads
 
@@ -211,11 +219,6 @@ def canonical(matrix: Sparse) -> Sparse:
 def blocks_within(rows: Block) -> ArrayBlocks | SparseBlocks:
     """Return the rows of one Dask chunk, sparse or dense, as `SparseBlocks` or `ArrayBlocks`."""
     return SparseBlocks(canonical(rows)) if is_sparse(rows) else ArrayBlocks(as_floating(rows))
-
-
-def slices(n_rows: int, step: int) -> Iterator[slice]:
-    """Consecutive slices of ``step`` rows that cover ``range(n_rows)``; the last may be shorter."""
-    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
 def at_once(blocks: Blocks) -> Blocks:

@@ -26,6 +26,7 @@ import numpy as np
 from scipy import special
 
 from subspaces._types import Array, FoundNoise, Indices, Mask, NoiseKind
+from subspaces.core import array
 from subspaces.core.leave_one_out import graded_axes
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.pca.noise_edge import NoiseEdge, edge_of_noise
@@ -148,9 +149,7 @@ def _has_digits(eigenvalues: Array, n: int, p: int) -> bool:
 
 def slices(count: int, width: int) -> Iterator[slice]:
     """Yield slices of ``count`` lines of this width, of about `BLOCK_CELLS` numbers each."""
-    step = max(BLOCK_CELLS // max(width, 1), FEWEST_LINES)
-    for start in range(0, count, step):
-        yield slice(start, min(start + step, count))
+    return array.slices(count, max(BLOCK_CELLS // max(width, 1), FEWEST_LINES))
 
 
 def squares_times(matrix: Array, weights: Array) -> Array:

@@ -35,6 +35,7 @@ import numpy as np
 from scipy import special
 
 from subspaces._types import Array, Mask
+from subspaces.core.array import slices
 from subspaces.core.influence import leverage
 from subspaces.core.leave_one_out import NEARLY_ALL
 from subspaces.core.secular import axes_without, downdate
@@ -109,8 +110,7 @@ class LeftOut:
         """Yield blocks of samples whose left-out axes, of this length each, are few numbers."""
         n, most = len(self.weights), min(BLOCK_ELEMENTS, self.coordinates.size // 4)
         step = max(fewest, most // (n_axes * length))
-        for start in range(0, n, step):
-            yield slice(start, min(start + step, n))
+        return slices(n, step)
 
     def covariance(self, products: Array, sums: Array) -> Array:
         """Return S from ``sum_i w_i q_i q_i'`` and ``sum_i w_i q_i`` of pseudo-values q_i."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from subspaces._types import Array, Data, PressMethod
 from subspaces.core import influence
 from subspaces.core.incomplete import observed_cells
-from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
+from subspaces.core.leave_one_out import NEARLY_ALL, centred, graded_axes, left_out
 from subspaces.core.secular import copy_of, refit_factor
 from subspaces.data.validation import (
     as_matrix,
@@ -238,7 +238,7 @@ def influence_of(
     if weights is None:
         place = leading(mean, axes, n_components)
         gradient = influence.gradient(mean + rows @ axes.basis.T, place)
-        loo_error = exact_errors(rows, n_components, axes, affine=center)
+        loo_error = left_out(rows, n_components, axes, affine=center).squared_error
     else:
         loo_error = _weighted_errors(axes, n_components, weights, center=center)
         claimed, copy = weights * claimed, copy_of(weights)
@@ -270,7 +270,7 @@ def _weighted_errors(
     errors, kept = axes.split(n_components)[1], weights > 0.0
     rows, own = axes.coordinates[kept], weights[kept]
     weighted = replace(axes, coordinates=by_weight(rows, own))
-    errors[kept] = exact_errors(rows, n_components, weighted, affine=center, weights=own)
+    errors[kept] = left_out(rows, n_components, weighted, affine=center, weights=own).squared_error
     return errors
 
 
@@ -349,7 +349,7 @@ def _warn_of_mean(X: Array) -> None:
 def _errors(X: Array, n_components: int, method: PressMethod, *, center: bool) -> Array:
     """Return the squared leave-one-out error of each sample, (n,); the mean is refitted, too."""
     if method == "exact":
-        return exact_errors(X, n_components, affine=center)
+        return left_out(X, n_components, affine=center).squared_error
     if np.isnan(X).any():
         return row_errors(incomplete_pca(X, n_components, center=center))[1]
     axes = graded_axes(centred(X, center))

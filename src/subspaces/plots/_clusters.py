@@ -96,8 +96,7 @@ def scores(
         ax.margins(0.08)
         style.write_names(ax, places, _furthest(places)[:n_named], [names[i] for i in members])
         if classes is not None:
-            for text in ax.legend(loc="best").get_texts():
-                text.set_parse_math(False)
+            style.legend(ax, loc="best")
     return ax
 
 

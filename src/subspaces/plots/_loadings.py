@@ -106,8 +106,7 @@ def biplot(
         ax.secondary_xaxis("top", functions=units).set_xlabel(_unit(model, which))
         ax.secondary_yaxis("right", functions=units).set_ylabel("loading")
         if classes is not None:
-            for text in ax.legend(loc="best").get_texts():
-                text.set_parse_math(False)
+            style.legend(ax, loc="best")
         obstacles = np.vstack([tips, *drawn])
         short = [style.short_name(names[j], LONGEST) for j in shown]
         style.write_names(ax, obstacles, np.arange(len(tips)), short)

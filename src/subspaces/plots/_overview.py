@@ -202,9 +202,7 @@ def _draw_unknown(ax: Axes, places: Array, name: str) -> None:
 
 def _legend(ax: Axes) -> None:
     columns = 2 if len(ax.get_legend_handles_labels()[0]) > 3 else 1
-    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": columns}
-    for text in ax.legend(borderaxespad=0.2, **place).get_texts():
-        text.set_parse_math(False)
+    style.legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2)
 
 
 def _shades(codes: Labels) -> Array:
@@ -261,7 +259,5 @@ def _legend_of_bars(ax: Axes, bars: list[picture.Column], labels: Labels, n_clus
         )
     ]
     if patches:
-        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "ncols": 3}
-        legend = ax.legend(handles=patches, borderaxespad=0.2, handlelength=1, **place)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        place = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "ncols": 3}
+        style.legend(ax, handles=patches, borderaxespad=0.2, handlelength=1, **place)

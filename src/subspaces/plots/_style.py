@@ -223,6 +223,12 @@ def legend_above(ax: Axes, at: float = 0.0, ncols: int = 3) -> None:
     ax.legend(bbox_to_anchor=(at, 1), **place)
 
 
+def legend(ax: Axes, **options: Any) -> None:
+    """Draw a legend whose names are written as they are, dollar signs included."""
+    for text in ax.legend(**options).get_texts():
+        text.set_parse_math(False)
+
+
 def heat_map(ax: Axes, values: Array, cmap: str, most: float) -> Any:
     """Draw a matrix in colours from 0 to ``most``, without a frame; return matplotlib's image."""
     ax.spines[:].set_visible(False)

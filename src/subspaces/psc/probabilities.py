@@ -29,12 +29,11 @@ from scipy.special import logsumexp
 
 from subspaces._types import AnyArray, Array, Block, Codes, Counts
 from subspaces.core import incomplete
-from subspaces.core.array import like, namespace, to_host
+from subspaces.core.array import like, namespace, slices, to_host
 from subspaces.core.likelihood import as_divisor, gaussian
 from subspaces.core.partition import assign, unit_of
 from subspaces.core.secular import Downdate, copy_of
 from subspaces.data.block_pass import nearest, score
-from subspaces.data.blocks import slices
 from subspaces.data.pass_plan import Pass
 from subspaces.messages import ParameterError, simpler
 from subspaces.psc.result import Fit, orthonormal

@@ -30,7 +30,6 @@ w           tails        (n, K)      (nu + p) / (nu + squared distance); 1 for a
 ==========  ===========  ==========  ===============================================
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,6 +39,7 @@ from scipy.special import betaln, digamma, gammaln
 
 from subspaces._types import Array, Indices
 from subspaces.core import em
+from subspaces.core.array import slices
 from subspaces.runtime.serialise import serialisable
 
 # Variables at a time when computing the residuals of all rows.
@@ -88,7 +88,7 @@ def reduce(model: FactorMixture, rows: Array) -> Reduced:
     """
     factors = rows @ (model.loadings / model.noise[:, None])
     outside = np.zeros(len(rows))
-    for block in variable_blocks(rows.shape[1]):
+    for block in slices(rows.shape[1], BLOCK):
         residual = rows[:, block] - factors @ model.loadings[block].T
         outside += residual**2 @ (1.0 / model.noise[block])
     return Reduced(factors, outside)
@@ -163,11 +163,6 @@ def n_parameters(n_clusters: int, n_factors: int, n_features: int) -> int:
     """
     within = n_factors + n_factors * (n_factors + 1) // 2
     return n_clusters - 1 + n_features + n_factors * (n_features - n_factors) + n_clusters * within
-
-
-def variable_blocks(n_features: int) -> Iterator[slice]:
-    """Yield slices of 256 variables each, which cover all variables."""
-    return (slice(start, start + BLOCK) for start in range(0, n_features, BLOCK))
 
 
 def _axes(model: FactorMixture) -> tuple[Array, Array]:
@@ -376,7 +371,7 @@ def _regress(rows: Array, factors: Array, scale: Array, penalty: Array) -> Array
 
 def _weighted_square(rows: Array, factors: Array, loadings: Array, weights: Array) -> Array:
     """Return the weighted sum over the rows of each variable's squared residual, (p,)."""
-    blocks = variable_blocks(rows.shape[1])
+    blocks = slices(rows.shape[1], BLOCK)
     residuals = (rows[:, block] - factors @ loadings[block].T for block in blocks)
     return np.concatenate([weights @ residual**2 for residual in residuals])
 

@@ -25,13 +25,13 @@ sigma_j        spread         (m,)        root mean squared distance of L_j's ow
 =============  =============  ==========  ========================================================
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from subspaces._types import Array, Labels
+from subspaces.core.array import slices
 from subspaces.rivals.subspace_error import DISTANCE_ROUNDING, mean_squared_distance
 from subspaces.starts.spectral import cut
 
@@ -140,7 +140,7 @@ def fit_local_flats(points: Array, seeds: Labels, dimension: int, *, affine: boo
     tried = growing_sizes(n, dimension)
     centres, bases = np.zeros((len(seeds), p)), np.zeros((len(seeds), p, dimension))
     spread, sizes = np.zeros(len(seeds)), np.zeros(len(seeds), dtype=np.intp)
-    for part in _slices(len(seeds), max(n, int(tried[-1]) * p)):
+    for part in slices(len(seeds), max(1, BLOCK // max(n, int(tried[-1]) * p))):
         around = nearest(points, seeds[part], int(tried[-1]))
         sizes[part] = grow(around, tried, dimension, affine)
         # Neighbourhoods of one size are fitted together.
@@ -229,9 +229,3 @@ def _fit(rows: Array, dimension: int, affine: bool) -> tuple[Array, Array, Array
         bases = np.linalg.eigh(np.swapaxes(rows, 1, 2) @ rows)[1][:, :, p - dimension :]
     residual = rows - rows @ bases @ np.swapaxes(bases, 1, 2)
     return centres, bases, np.sqrt(np.einsum("mij,mij->m", residual, residual) / size)
-
-
-def _slices(count: int, numbers: int) -> Iterator[slice]:
-    """Yield slices of ``count`` items, ``numbers`` numbers each, with up to BLOCK in a slice."""
-    step = max(1, BLOCK // max(numbers, 1))
-    return (slice(start, min(start + step, count)) for start in range(0, count, step))
