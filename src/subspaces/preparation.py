@@ -235,7 +235,8 @@ def check_totals(totals: Array, total: float, samples: Sequence[Any]) -> None:
     empty = np.flatnonzero(totals <= 0)
     if len(empty):
         i = int(empty[0])
-        more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
+        rest = f"{len(empty) - 1} other sample{'s' * (len(empty) > 2)}"
+        more = f" and of {rest}" if len(empty) > 1 else ""
         raise ParameterError(
             "X",
             "The values of sample {sample!r}{more} add up to {total:g}, so they cannot be "

@@ -236,7 +236,7 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     settings = {"n_init": 1, "max_clusters": 3, "max_components": 2, "random_state": 0}
     model = PSC("auto", n_components="auto", **settings).fit(union.data)
     page = render(model)
-    words = "PSC chose the number of clusters and the dimensions: "
+    words = "PSC chose the number of clusters and the dimensions. The result is "
     assert words in section(page, "choice")
     answers = re.findall(r"<li.*?</li>", section(page, "choice"))
     assert len(answers) == len(model.selection_["answers"])
@@ -248,7 +248,7 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     colours = [set(re.findall(r'stroke="(#\w+)"', each)) for each in drawn]
     assert [len(each) for each in colours] == [2, 3]
     fixed = PSC(2, n_components="auto", **settings).fit(union.data)
-    assert "PSC chose the dimensions: " in section(render(fixed), "choice")
+    assert "PSC chose the dimensions. " in section(render(fixed), "choice")
 
 
 def test_warnings_stand_among_the_findings(union):

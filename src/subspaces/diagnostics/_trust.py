@@ -314,8 +314,8 @@ def absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     absent = np.any([holes[half].all(axis=0) for half in halves], axis=0)
     if (holes | absent).all(axis=1).any():
         fact = (
-            "Stability cannot be measured: some samples only have values of variables that are "
-            "empty in one half of the samples."
+            "Too many values are missing to measure the stability: some variables are empty in "
+            "half of the samples."
         )
         raise ParameterError("X", fact, FEWER_MISSING)
     return absent

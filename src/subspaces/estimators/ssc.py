@@ -207,7 +207,7 @@ class SSC(SubspaceClusterer):
             TrustWarning,
             "pieces",
             "The graph of the samples has {pieces} separate parts, more than "
-            "<n_clusters={n_clusters}>, so some parts were joined without evidence.",
+            "<n_clusters={n_clusters}>, so parts were joined that may not belong together.",
             *advice,
             pieces=n_pieces,
             n_clusters=n_clusters,

@@ -219,8 +219,7 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
         return " In a table this small, correlated noise can look like a component."
     if predictive is not None and predictive < found.count:
         if predictive == 0:
-            none = "It does not help" if found.count == 1 else "None of them helps"
-            return f" {none} to predict values that we left out."
+            return " No component helps to predict values that we left out."
         which = "first helps" if predictive == 1 else "first {predictive} help"
         return f" Only the {which} to predict values that we left out."
     if found.hidden > HIDES_ALL:

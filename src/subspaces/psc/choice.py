@@ -317,8 +317,8 @@ def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict
     several = "{chosen} clusters"
     if against is not None and not against.is_clear:
         fact = (
-            "One group with long tails or a bend fits as well as the {chosen} clusters, so they "
-            "may be one group."
+            "One group with long tails or a bend fits as well as the {chosen} clusters, so the "
+            "clusters may be parts of one group."
         )
         return Verdict("as_one_group", fact, figures, grade=Grade.DOUBTFUL)
     if near:

@@ -24,8 +24,8 @@ def samples(draft: Draft) -> str:
     if found.influence is not None:
         what = "means" if found.points else "subspaces"
         words += (
-            " A large influence means that the cluster would change without this sample. Check the "
-            f"largest values first, because the {what} depend on them most."
+            f" The {what} depend most on the samples with the largest influence, so check these "
+            "first."
         )
         words += note_on_infinite(found.influence, "an axis")
     return f"<p>{words}</p>{_tables.samples(found)}"

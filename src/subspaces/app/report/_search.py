@@ -20,7 +20,7 @@ from subspaces.selection import Selection
 # What each stop reason means.
 STOPS = {
     "converged": "The best start converged: no label changed any more.",
-    "cycle": "The labels of the best start alternated, so we kept the best ones.",
+    "cycle": "The labels of the best start went back and forth, so we kept the best ones.",
     "restless": "The best start was stopped when at most 1 % of the labels still changed.",
     "overshot": "The last iteration of the best start was no better, so we kept the one before.",
     "refined": "A mixture model refined the labels of the best start.",
@@ -92,7 +92,8 @@ def _chosen_in_words(found: Findings) -> str:
     counted = ""
     if "n_variables" in left_open and found.model.n_variables_ is not None:
         counted = f", {count(found.model.n_variables_, 'variable')} per axis"
-    return f"PSC chose {words}: {count(len(found.clusters), 'cluster')}, {shape}{counted}."
+    result = f"{count(len(found.clusters), 'cluster')}, {shape}{counted}"
+    return f"PSC chose {words}. The result is {result}."
 
 
 def _candidates(draft: Draft, table: dict[str, Any]) -> str:

@@ -51,6 +51,8 @@ HALVES = {
     "solid": "Halves of the samples give nearly the same clusters",
     "in_part": "Halves of the samples agree on some of the clusters",
     "noise_like": "Halves of the samples give different clusters",
+    "k_means_agrees_better": "Halves of the samples agree to {k_means:.2f} on the clusters of "
+    "K-means, but less on these",
 }
 # Up to how many classes of a cluster are named: besides its main one, or if it mixes several.
 NAMED_CLASSES, MIXED_CLASSES = 2, 6

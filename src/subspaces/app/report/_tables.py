@@ -28,7 +28,7 @@ ENDED = {
     "overshot": "kept its best iteration",
     "max_iter": "iteration limit",
     "infeasible": "lost a cluster",
-    "cycle": "labels alternated",
+    "cycle": "labels went back and forth",
     "restless": "nearly converged",
 }
 

@@ -20,7 +20,7 @@ INTERVALS = "Each line is a 95 % confidence interval. If a bar is pale, the true
 BARS = "Each bar shows how strong a direction is. Noise alone stays below the dotted line. "
 PREDICTED = (
     "We leave out each value and predict it from the rest. The ring marks the best number of "
-    "components. The comparison with noise decides how many there are, and this is only a check."
+    "components. But the comparison with noise decides how many components there are."
 )
 # What the bars mean, by the kind of the noise.
 HOW = {
