@@ -46,10 +46,11 @@ def test_one_step_of_em_is_that_of_gaussians_written_out(dimensions, affine):
     after = joint / joint.sum(axis=1, keepdims=True)
     free = n_parameters(dimensions, p, affine=affine, shared=True)
     penalty = 0.5 * candidates.PENALTY * free * np.log(n)
-    icl = penalty - np.log(joint.sum(axis=1)).sum() - np.sum(after * np.log(after))
+    entropy = -np.sum(after * np.log(after)) * affine
+    cost = penalty - np.log(joint.sum(axis=1)).sum() + entropy
     found = candidates.climb(X, z, dimensions, affine, 1)
     assert_allclose(found.memberships, after, atol=1e-9)
-    assert_allclose(found.icl, icl)
+    assert_allclose(found.cost, cost)
 
 
 def test_own_dimensions_are_those_of_the_best_criterion_at_given_labels():
@@ -65,6 +66,13 @@ def test_a_wide_table_is_seen_along_its_axes_and_a_narrow_one_as_it_is():
     assert seen.shape == (40, candidates.AXES)
     assert_allclose(seen.mean(axis=0), (wide @ np.linalg.pinv(wide) @ seen).mean(axis=0))
     assert candidates.leading_axes(UNION.data) is UNION.data
+
+
+def test_subspaces_through_the_origin_are_not_joined_though_they_overlap():
+    union = make_subspaces([50, 50, 50], 20, [1, 2, 3], noise=0.2, random_state=0)
+    model = PSC("auto", **LEFT_OPEN).fit(union.data)
+    assert sorted(model.n_components_) == [1, 2, 3]
+    assert not model.affine_
 
 
 def test_everything_is_chosen_and_each_answer_is_found_again():

@@ -6,8 +6,9 @@ a few steps of EM from labels. If dimensions are open, candidates are ranked by
     C = -log likelihood + PENALTY/2 * (free parameters) * log n - sum_ik z_ik log z_ik,
 
 the integrated completed likelihood [Biernacki et al. 2000] with a somewhat larger penalty; less is
-better. What it does on real tables and on noise: benchmarks/automatic.py. With given dimensions the
-entropy would join clusters that overlap, and `choice` ranks by the leave-one-out likelihood.
+better. What it does on real tables and on noise: benchmarks/automatic.py. The last term, the
+entropy, would join clusters that overlap. Subspaces through the origin always do, so C leaves it
+out for them. With given dimensions `choice` ranks by the leave-one-out likelihood.
 
 ======  ================  =========  ===========================================================
 symbol  name              shape      meaning
@@ -84,7 +85,7 @@ class Mixture:
 
     memberships: Array
     dimensions: tuple[int, ...]
-    icl: float
+    cost: float
 
 
 def leading_axes(X: Array, n_axes: int = AXES) -> Array:
@@ -111,7 +112,7 @@ def of_number(rows: Array, settings: Settings, n_clusters: int) -> Iterator[Cand
         if not mixtures:
             continue
         if is_auto(settings.n_components):
-            best = sorted(mixtures, key=lambda mixture: mixture.icl)[:WIDENED]
+            best = sorted(mixtures, key=lambda mixture: mixture.cost)[:WIDENED]
             mixtures += [
                 _with_own_dimensions(rows, each, affine, settings.max_components) for each in best
             ]
@@ -179,7 +180,7 @@ def _best_climb(
 ) -> Mixture:
     first = [_soft(start, len(dimensions)) for start in starts]
     climbs = [climb(rows, each, dimensions, affine, SHORT) for each in first]
-    best = min(climbs, key=lambda mixture: mixture.icl)
+    best = min(climbs, key=lambda mixture: mixture.cost)
     return climb(rows, best.memberships, dimensions, affine, LONG)
 
 
@@ -199,7 +200,7 @@ def _of_mixture(mixture: Mixture, affine: bool) -> Candidate | None:
     sizes = np.bincount(labels, minlength=len(mixture.dimensions))
     if np.any(sizes < np.add(mixture.dimensions, 2)):
         return None
-    return Candidate(labels, mixture.dimensions, affine, mixture.icl)
+    return Candidate(labels, mixture.dimensions, affine, mixture.cost)
 
 
 def _soft(labels: Labels, n_clusters: int) -> Array:
@@ -228,9 +229,9 @@ def climb(
             break
         before = log_likelihood
     free = n_parameters(dimensions, p, affine=affine, shared=True)
-    entropy = -float(xlogy(memberships, memberships).sum())
-    icl = -log_likelihood + 0.5 * PENALTY * free * np.log(n) + entropy
-    return Mixture(memberships, dimensions, icl)
+    entropy = -float(xlogy(memberships, memberships).sum()) if affine else 0.0
+    cost = -log_likelihood + 0.5 * PENALTY * free * np.log(n) + entropy
+    return Mixture(memberships, dimensions, cost)
 
 
 def own_dimensions(rows: Array, mixture: Mixture, affine: bool, largest: int) -> tuple[int, ...]:
