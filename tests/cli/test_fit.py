@@ -419,7 +419,7 @@ def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
     assert again.document["adjusted_rand"] == 1
     for more, word in (
         (["--scale"], "--scale and --preset expression do not work together"),
-        (["--dims", "x"], "not a whole number"),
+        (["--dims", "x"], "--dims 'x'"),
         (["--floor", "1e9"], "--floor 1e+09 is above all values"),
     ):
         refused = run(*fit, "--force", *more)

@@ -8,7 +8,10 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import Pipeline
 
+from subspaces.app.cli._fitting import Fitted
+from subspaces.app.cli._request import Request
 from subspaces.app.cli._said import with_option
+from subspaces.app.cli._say import working
 from subspaces.app.cli._words import in_options
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, is_real, means_or_directions, stability
@@ -70,11 +73,33 @@ class Trust:
         )
 
 
-def compare_with_k_means(model: SubspaceClusterer, table: Table) -> Trust:
-    """Return a Trust that says whether K-means finds the same clusters, stability not measured."""
-    found = means_or_directions(model, table.data)
-    entry = _entry(found.conclusion, agreement=found.agreement)
-    return Trust({"stability": _entry(UNMEASURED), "means_or_directions": entry}, None)
+def trusted(
+    request: Request, table: Table, fitted: Fitted, settled: Collection[str], *, halve: bool
+) -> Trust:
+    """Return how far to trust a fit; halve: whether to cluster halves of the samples.
+
+    settled: parameters that the user has set, on which there is no advice.
+    """
+    model, prepared, seed = fitted.model, fitted.table, request.search.seed
+    compared = means_or_directions(model, prepared.data)
+    found = {
+        "stability": _entry(UNMEASURED),
+        "means_or_directions": _entry(compared.conclusion, agreement=compared.agreement),
+    }
+    measured, doubts = None, [*_levels(model), *_two_values(model, prepared)]
+    if halve:
+        # Halves learn the whole recipe, as they do when numbers of clusters are compared.
+        halved = (model, prepared) if fitted.recipe is None else (fitted.recipe, table)
+        with working("Clustering halves of the samples"):
+            found["stability"], measured, further = _stability(*halved, seed, settled)
+        doubts += further
+    if request.significance:
+        with working("Clustering random tables"):
+            found["significance"] = _significance(model, prepared, seed, settled)
+    if request.method == "PSC" and request.assumed:
+        said = assumed_dimension(request.n_clusters, prepared)
+        found |= {"assumed": _entry(said)} if said else {}
+    return Trust(found, measured, tuple(doubts))
 
 
 def _entry(said: Verdict, settled: Collection[str] = (), **figures: Any) -> dict[str, Any]:
@@ -83,15 +108,14 @@ def _entry(said: Verdict, settled: Collection[str] = (), **figures: Any) -> dict
     return {**figures, "code": said.code, "grade": said.grade, "verdict": words}
 
 
-def with_stability(
-    trust: Trust, estimator: Any, table: Table, seed: int, settled: Collection[str]
-) -> Trust:
-    """Return ``trust`` with the stability of the clusters, or why it could not be measured.
+def _failed(fact: str, error: ValueError) -> dict[str, Any]:
+    return _entry(Verdict("failed", fact, {"why": in_options(error).rstrip(".")}))
 
-    estimator: a fitted model and its prepared table, or a recipe and the table that it prepares.
-    Halves learn the whole recipe, as they do when numbers of clusters are compared. settled:
-    parameters that the user has set, on which there is no advice.
-    """
+
+def _stability(
+    estimator: Any, table: Table, seed: int, settled: Collection[str]
+) -> tuple[dict[str, Any], Stability | None, list[Message]]:
+    """Return the entry on the stability of the clusters, the measure, and doubts on the way."""
     is_recipe = isinstance(estimator, Pipeline)
     limits: dict[str, Any] = {"budget_s": BUDGET}
     if is_recipe:
@@ -101,53 +125,49 @@ def with_stability(
             measured = stability(estimator, table.data, random_state=seed, **limits)
     except ValueError as error:
         fact = "Stability was not measured, because fitting half of the samples failed: {why}."
-        failed = Verdict("failed", fact, {"why": in_options(error).rstrip(".")})
-        return replace(trust, found={**trust.found, "stability": _entry(failed)})
+        return _failed(fact, error), None, []
     halvings, k_means = len(measured.per_resample), measured.k_means
     figures = {"stability": measured.stability, "halvings": halvings, "k_means": k_means}
-    found = {**trust.found, "stability": _entry(measured.conclusion, settled, **figures)}
+    entry = _entry(measured.conclusion, settled, **figures)
     batches = [BATCHES] if is_recipe and measured.grade == Grade.SURE else []
     measured = replace(measured, conclusion=with_option(measured.conclusion, settled))
-    return Trust(found, measured, (*trust.doubts, *map(message_of, caught), *batches))
+    return entry, measured, [*map(message_of, caught), *batches]
 
 
-def with_significance(
-    trust: Trust, model: SubspaceClusterer, table: Table, seed: int, settled: Collection[str]
-) -> Trust:
-    """Return ``trust`` with whether the clusters are more than chance, or why that is not known."""
+def _significance(
+    model: SubspaceClusterer, table: Table, seed: int, settled: Collection[str]
+) -> dict[str, Any]:
+    """Return the entry on whether the clusters are more than chance."""
     try:
         found = is_real(model, table.data, random_state=seed)
-        entry = _entry(found.conclusion, settled, p_value=found.p_value, gain=found.gain, z=found.z)
     except ValueError as error:
-        fact = "Significance was not tested: {why}."
-        entry = _entry(Verdict("failed", fact, {"why": in_options(error).rstrip(".")}))
-    return replace(trust, found={**trust.found, "significance": entry})
+        return _failed("Significance was not tested: {why}.", error)
+    return _entry(found.conclusion, settled, p_value=found.p_value, gain=found.gain, z=found.z)
 
 
-def with_word_on_levels(trust: Trust, model: SubspaceClusterer) -> Trust:
-    """Return ``trust`` with a doubt about clusters whose first axis is their mean level."""
+def _levels(model: SubspaceClusterer) -> list[Message]:
+    """Return a doubt about clusters whose first axis is their mean level."""
     if not isinstance(model, PSC):
-        return trust
+        return []
     levels = clusters_of_levels(model.subspaces_, model.cluster_means_, facts_of(model).sizes)
     if not levels:
-        return trust
+        return []
     which = f"cluster{'s' * (len(levels) > 1)} {listed(levels)}"
     which = "each cluster" if len(levels) == len(model.subspaces_) else which
     fact = "In {which}, the first axis is just the mean of the samples."
     facts = {"which": which, "clusters": levels}
     subtract = Advice("add <affine=True> to subtract the mean first", "affine", True)
-    level = Message("mean_level", fact, facts, (subtract,), "TrustWarning")
-    return replace(trust, doubts=(*trust.doubts, level))
+    return [Message("mean_level", fact, facts, (subtract,), "TrustWarning")]
 
 
-def with_word_on_two_values(trust: Trust, model: SubspaceClusterer, table: Table) -> Trust:
-    """Return ``trust`` with a doubt about clusters that only follow variables of two values."""
+def _two_values(model: SubspaceClusterer, table: Table) -> list[Message]:
+    """Return a doubt about clusters that only follow variables of two values."""
     values, labels = table.data, model.labels_
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     is_high = values == high
     two = (low < high) & (is_high | (values == low) | np.isnan(values)).all(axis=0)
     if two.all():
-        return trust
+        return []
     followed = []
     for j in np.flatnonzero(two):
         members = (is_high[labels == k, j] for k in np.unique(labels))
@@ -156,20 +176,12 @@ def with_word_on_two_values(trust: Trust, model: SubspaceClusterer, table: Table
             followed.append(j)
     combined = is_high[:, followed] @ 2 ** np.arange(len(followed))
     if not followed or adjusted_rand_score(labels, combined) < FOLLOWS:
-        return trust
+        return []
     names = [table.variable_names[j] for j in followed]
     fact = "The clusters mostly follow {names}, which {have}."
     have = "has only two values" if len(names) == 1 else "have only two values each"
-    facts = {"names": names, "have": have}
     others = Advice("add <ignore={names!r}> to find other clusters", "ignore")
-    said = Message("two_values", fact, facts, (others,), "TrustWarning")
-    return replace(trust, doubts=(*trust.doubts, said))
-
-
-def with_assumed_dimension(trust: Trust, n_clusters: int | str, table: Table) -> Trust:
-    """Return ``trust`` with the sentence that dimension 1 was assumed, if another can be."""
-    said = assumed_dimension(n_clusters, table)
-    return replace(trust, found={**trust.found, "assumed": _entry(said)}) if said else trust
+    return [Message("two_values", fact, {"names": names, "have": have}, (others,), "TrustWarning")]
 
 
 def assumed_dimension(n_clusters: int | str, table: Table) -> Verdict | None:

@@ -157,7 +157,7 @@ def _found(
     wanted: Output,
 ) -> Found:
     """Return what is found in a table; doubts: those about the table itself."""
-    from subspaces.app.cli import _fitting, _markers
+    from subspaces.app.cli import _fitting, _markers, _trust
     from subspaces.app.cli._said import Said
     from subspaces.facts import with_facts
 
@@ -165,7 +165,7 @@ def _found(
     settled = _settled(request, values)
     if fitted.preparation.taken_for:
         settled.add("scale")
-    trust = _trusted(request, table, fitted, settled, stability=wanted.stability)
+    trust = _trust.trusted(request, table, fitted, settled, halve=wanted.stability)
     known: dict[str, Any] = {"preparation": fitted.preparation, "verdicts": trust.verdicts}
     model = with_facts(fitted.model, X=table.frame, **known)
     marked, further = None, list[Any]()
@@ -186,27 +186,6 @@ def _settled(request: Request, values: options.ValuesOrPreset) -> set[str]:
         "n_components": request.n_components == "auto",
     }
     return {name for name, is_set in set_here.items() if is_set}
-
-
-def _trusted(
-    request: Request, table: "Table", fitted: "Fitted", settled: set[str], *, stability: bool
-) -> "Trust":
-    """Return how far to trust a fit; stability: whether to cluster halves of the samples."""
-    from subspaces.app.cli import _trust
-
-    model, prepared, seed = fitted.model, fitted.table, request.search.seed
-    trust = _trust.with_word_on_levels(_trust.compare_with_k_means(model, prepared), model)
-    trust = _trust.with_word_on_two_values(trust, model, prepared)
-    if stability:
-        halved = (model, prepared) if fitted.recipe is None else (fitted.recipe, table)
-        with working("Clustering halves of the samples"):
-            trust = _trust.with_stability(trust, *halved, seed, settled)
-    if request.significance:
-        with working("Clustering random tables"):
-            trust = _trust.with_significance(trust, model, prepared, seed, settled)
-    if request.method == "PSC" and request.assumed:
-        trust = _trust.with_assumed_dimension(trust, request.n_clusters, prepared)
-    return trust
 
 
 def _summary(
