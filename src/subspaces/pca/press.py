@@ -323,8 +323,8 @@ def _checked(
         )
         more = Advice("give more samples a weight")
         raise ParameterError("sample_weight", fact, more, n=n, least=2 + bool(center))
-    why = f" for {n} samples and {p} variables"
-    n_components = as_count(n_components, "n_components", low=0, high=limit, why=why)
+    why = " for {n:#sample} and {p:#variable}"
+    n_components = as_count(n_components, "n_components", low=0, high=limit, why=why, n=n, p=p)
     if not center:
         _warn_of_mean(matrix)
     return matrix, n_components, weights

@@ -92,7 +92,7 @@ def scores(
                 label = style.short_name(group)
                 ax.scatter(own[:, 0], own[:, 1], s=14, label=label, linewidths=0, alpha=0.8, **look)
         ax.set(xlabel=labels[0], ylabel=labels[1])
-        ax.set_title(f"cluster {cluster}: {len(members)} samples")
+        ax.set_title(f"cluster {cluster}: {len(members)} sample{'s' * (len(members) != 1)}")
         ax.margins(0.08)
         style.write_names(ax, places, _furthest(places)[:n_named], [names[i] for i in members])
         if classes is not None:

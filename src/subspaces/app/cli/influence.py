@@ -70,7 +70,7 @@ def influence(
         return
     shown = [[_short(value) for value in row.values()] for row in rows[:top]]
     say_table(list(rows[0]), shown, numbers=range(len(rows[0]) - 3, len(rows[0])))
-    say(f"Mean leave-one-out error (PRESS) with {dims} axes: {press:.4g}")
+    say(f"Mean leave-one-out error (PRESS) with {dims} ax{'i' if dims == 1 else 'e'}s: {press:.4g}")
 
 
 def _ranked(table: "Table", found: "PCAInfluence", by: str) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from subspaces.app.report._draft import Draft
-from subspaces.app.report._names import as_text, escape
+from subspaces.app.report._names import as_text, count, escape
 from subspaces.app.report._tables import simple
 
 LIBRARIES = ("subspaces", "numpy", "scipy", "scikit-learn")
@@ -19,7 +19,7 @@ def repeat(draft: Draft) -> str:
     found, model = draft.found, draft.found.model
     n, p = len(found.labels), len(found.variable_names)
     rows = [[escape(name), _code(text)] for name, text in draft.origin.items()]
-    rows.append(["Clustered", f"{n:,} samples of {p:,} variables"])
+    rows.append(["Clustered", f"{count(n, 'sample')} of {count(p, 'variable')}"])
     if found.rows is not None:
         digest = hashlib.sha256(np.ascontiguousarray(found.rows, dtype="<f8").tobytes())
         rows.append(["SHA-256 of the clustered values", _code(digest.hexdigest())])
