@@ -142,7 +142,7 @@ def test_members_are_as_far_as_members(run, model, union_file):
     labels, ratios = load(model).labels_, ratios_of(ended.out)
     for k in (0, 1):
         assert np.median(ratios[labels == k]) == pytest.approx(1.0, abs=1e-3)
-    assert "times as far from a cluster" not in ended.err
+    assert "times as far from their cluster" not in ended.err
 
 
 def test_a_table_in_other_units_is_not_placed_in_silence(run, model, union_file, tmp_path):
@@ -153,4 +153,4 @@ def test_a_table_in_other_units_is_not_placed_in_silence(run, model, union_file,
     usual = ratios_of(run("predict", model, union_file, "--labels", "type").out)
     ended = run("predict", model, tmp_path / "hundredfold.csv", "--labels", "type")
     np.testing.assert_allclose(ratios_of(ended.out), 100 * usual, rtol=0.01, atol=0.1)
-    assert "times as far from a cluster" in ended.err
+    assert "times as far from their cluster" in ended.err

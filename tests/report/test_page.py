@@ -138,7 +138,7 @@ def test_influence_on_means_is_said_of_means(union):
     flat = PSC(2, n_components=2, random_state=0).fit(union.data)
     told = section(render(flat), "samples")
     assert ">Influence</button>" in told
-    assert "because the subspaces depend on them most" in told
+    assert "The subspaces depend most on the samples" in told
 
 
 def test_a_tiny_share_is_no_power_of_ten():

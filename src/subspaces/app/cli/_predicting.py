@@ -54,10 +54,11 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
         columns["distance_ratio"] = ratios.round(3).tolist()
         far = int(np.count_nonzero(ratios > FAR))
         if far > MANY * len(ratios):
+            are, their = ("is", "its") if far == 1 else ("are", "their")
             warn(
-                f"{far} of {len(ratios)} samples {'is' if far == 1 else 'are'} more than {FAR:g} "
-                "times as far from their cluster as the samples of the fit. Check that both tables "
-                "have the same units"
+                f"{far} of {len(ratios)} samples {are} more than {FAR:g} times as far from "
+                f"{their} cluster as the samples of the fit. Check that both tables have the same "
+                "units"
             )
     return columns
 
