@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from subspaces import PSC, load
+from subspaces import PSC
 from subspaces.core.bulk import Bulk
 from subspaces.datasets import make_subspaces
 from subspaces.messages import ParameterError
@@ -78,15 +78,6 @@ def test_answers_for_new_outliers_are_those_of_the_nearest_cluster():
     for row, own, shown in zip(FAR, nearest, MODEL.reconstruct(FAR), strict=True):
         basis = MODEL.subspaces_[own].basis
         assert_allclose(shown, basis @ (basis.T @ row))
-
-
-def test_a_saved_model_has_the_same_outliers(tmp_path):
-    MODEL.save(tmp_path / "model.npz")
-    again = load(tmp_path / "model.npz")
-    assert_array_equal(again.labels_, MODEL.labels_)
-    assert_array_equal(again.p_values_, MODEL.p_values_)
-    assert again.outlier_threshold_ == MODEL.outlier_threshold_
-    assert_array_equal(again.predict(X), MODEL.predict(X))
 
 
 def test_numbers_left_open_are_chosen_from_samples_in_clusters():

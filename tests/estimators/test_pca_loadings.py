@@ -73,14 +73,6 @@ def test_rotated_axes_are_orthonormal_and_sorted_by_variance():
     np.testing.assert_allclose(varimax(model.components_.T), np.eye(3), atol=1e-9)
 
 
-def test_a_saved_model_has_the_same_table(tmp_path):
-    from subspaces import load
-
-    model = PCA(2).fit(table(20, 5))
-    model.save(tmp_path / "m.npz")
-    pd.testing.assert_frame_equal(load(tmp_path / "m.npz").loadings(), model.loadings())
-
-
 def test_no_components_give_no_rows():
     frame = PCA(0).fit(table(20, 5)).loadings()
     assert list(frame.columns) == COLUMNS

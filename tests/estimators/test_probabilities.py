@@ -7,7 +7,7 @@ from scipy.special import softmax
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import NotFittedError
 
-from subspaces import PSC, KSubspaces, load
+from subspaces import PSC, KSubspaces
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import label_confidence, label_sets
 from subspaces.psc.probabilities import from_costs, with_largest
@@ -224,14 +224,6 @@ def test_observed_cells_decide():
     some = whole.predict_proba(X)
     np.testing.assert_allclose(some[1::3], whole.predict_proba(FAR)[1::3], atol=1e-12)
     assert np.array_equal(some.argmax(axis=1), whole.predict(X))
-
-
-def test_a_saved_model_has_its_probabilities(tmp_path):
-    model = fitted(FAR, True, [1, 2, 2])
-    model.save(tmp_path / "model.npz")
-    again = load(tmp_path / "model.npz")
-    assert np.array_equal(again.probabilities_, model.probabilities_)
-    assert np.array_equal(again.predict_proba(FAR), model.predict_proba(FAR))
 
 
 def test_k_subspaces_has_probabilities_of_new_samples():

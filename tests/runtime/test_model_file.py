@@ -102,6 +102,7 @@ def test_a_loaded_model_is_the_saved_one(estimator, lines, tmp_path):
         {"criterion": "influence"},
         {"init": np.arange(45) % 2},
         {"n_init": 2, "refine": "descent"},
+        {"outliers": 0.1},
     ],
     ids=str,
 )
