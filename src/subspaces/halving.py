@@ -312,7 +312,7 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
     others = np.flatnonzero((found.stability >= least) & (np.arange(len(measured)) != found.best))
     own = f"{found.stability[found.best]:.2f}"
     rest = _named(found, others.tolist())
-    fact = f"We chose {{chosen:#cluster}} (agreement {own}), {why}. Others: {rest}."
+    fact = f"We chose {{chosen:#cluster}} (agreement {own}), {why}. Other stable numbers: {rest}."
     return Verdict("several", fact, figures, grade=Grade.DOUBTFUL)
 
 

@@ -419,8 +419,8 @@ def _refitted_regression_error(X: Array, response: Array, i: int, rank: int) -> 
     if axes.rank < rank:
         raise ParameterError(
             "X",
-            f"Row {i} of <X> cannot be predicted from the other samples, because it alone "
-            "determines a coefficient. Add samples, or leave out variables.",
+            f"Row {i} of <X> cannot be predicted from the other samples, because one axis depends "
+            "on it alone. Add samples, or leave out variables.",
         )
     along = axes.coordinates.T @ np.delete(response, i) / axes.eigenvalues
     return float((response[i] - X[i] @ axes.basis @ along) ** 2)

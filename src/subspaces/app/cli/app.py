@@ -103,6 +103,7 @@ def _in_words(error: typer.TyperException) -> str:
     if not near:
         # The words of pydantic, which reads the options, less what only programmers need.
         words = " ".join(error.format_message().split()).replace("Value error, ", "")
+        words = words.replace("Input should be", "it should be")
         return words.partition(", unable to parse")[0].rstrip(".")
     best = max(sorted(near), key=lambda name: SequenceMatcher(None, str(typed), name).ratio())
     return f"{error.message}. Did you mean {best}?"

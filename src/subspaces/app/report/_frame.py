@@ -242,7 +242,7 @@ def _done(draft: FrameDraft) -> list[str]:
     if categories:
         said.append(
             f"Each category ({listed(categories, NAMED)}) was turned into columns of 0 and 1, "
-            "scaled by how common each level is. Only the numbers were used to find clusters."
+            "scaled by how common each value is. Only the numbers were used to find clusters."
         )
     for kind, what in UNUSED.items():
         names = draft.of(kind)
@@ -336,7 +336,7 @@ def clusters(draft: FrameDraft) -> str | None:
         if c.kind is Kind.CATEGORY
     ]
     if shared:
-        tables += simple("Most common level in each cluster.", heads, shared, kind="words")
+        tables += simple("Most common value in each cluster.", heads, shared, kind="words")
     return f"{verdict}{tables}"
 
 
