@@ -5,10 +5,15 @@ import pytest
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from subspaces import PSC
-from subspaces.app.preparation import learn_preparation
 from subspaces.datasets import load_penguins
 from subspaces.named_table import Table
-from subspaces.preparation import Preparation, attach_preparation, in_raw_units, prepare
+from subspaces.preparation import (
+    Preparation,
+    attach_preparation,
+    in_raw_units,
+    learn_preparation,
+    prepare,
+)
 from subspaces.psc.doubts import differ_in_units
 from subspaces.runtime.serialise import fits as is_of_type
 from tests.warned import refuses

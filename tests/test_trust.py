@@ -9,13 +9,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from subspaces import PSC, halving, progress
-from subspaces.app.preparation import learn_preparation
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import _trust, means_or_directions, stability
 from subspaces.messages import Grade
 from subspaces.metrics import adjusted_rand_score
 from subspaces.named_table import Table
-from subspaces.preparation import attach_preparation, prepare
+from subspaces.preparation import attach_preparation, learn_preparation, prepare
 from subspaces.recipes import single_cell
 from tests.warned import refuses, warns
 

@@ -14,6 +14,7 @@ import numpy as np
 from subspaces._types import Array
 from subspaces.messages import Advice, ParameterError, listed
 from subspaces.named_table import Table, first_gap
+from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.serialise import serialisable
 
 
@@ -104,6 +105,52 @@ class Preparation:
 def as_figure(value: float) -> str:
     """Return a number as text for readers: 10,000 rather than 1e+04."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def learn_preparation(
+    table: Table,
+    *,
+    floor: float | None = None,
+    log: bool = False,
+    top_variables: int | None = None,
+    scale: bool = False,
+) -> Preparation:
+    """Learn from a table the preparation of its samples and of later ones.
+
+    Parameters
+    ----------
+    table : Table
+        The samples to learn from.
+    floor : float, optional
+        Lower values are raised to it.
+    log : bool, default False
+        Whether to take log2(1 + x).
+    top_variables : int, optional
+        How many variables to keep: those that vary most, in the order of the table.
+    scale : bool, default False
+        Whether to bring each variable to mean 0 and standard deviation 1. One that does not vary
+        becomes 0.
+
+    Returns
+    -------
+    Preparation
+    """
+    if floor is not None:
+        as_real(floor, "floor", low=-np.inf)
+    names = table.variable_names
+    data = log_above_floor(table.data, table.sample_names, names, floor=floor, log=log)
+    kept = np.arange(data.shape[1])
+    if top_variables is not None:
+        why, p = " for {p:#variable}", len(kept)
+        count = as_count(top_variables, "top_variables", low=1, high=p, why=why, p=p)
+        kept = np.sort(np.argsort(-np.nanvar(data, axis=0), kind="stable")[:count])
+    centre = spread = None
+    if scale:
+        centre, spread = np.nanmean(data[:, kept], axis=0), np.nanstd(data[:, kept], axis=0)
+        spread[spread == 0] = 1.0
+    n_seen = data.shape[1] if len(kept) < data.shape[1] else None
+    names = tuple(names[j] for j in kept)
+    return Preparation(names, floor=floor, log=log, centre=centre, spread=spread, n_seen=n_seen)
 
 
 def prepare(table: Table, preparation: Preparation) -> Table:

@@ -10,12 +10,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from subspaces import PSC, load
-from subspaces.app.preparation import learn_preparation
 from subspaces.app.tables import read_table
 from subspaces.datasets import make_proteomics, make_subspaces
 from subspaces.named_table import Table
 from subspaces.pages import render
-from subspaces.preparation import filled_in_raw_units, prepare
+from subspaces.preparation import filled_in_raw_units, learn_preparation, prepare
 
 UNION = make_subspaces([40, 40], 10, [1, 2], noise=0.05, random_state=0)
 HOLES = np.random.default_rng(1).random(UNION.data.shape) < 0.15

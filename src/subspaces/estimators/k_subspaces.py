@@ -3,7 +3,7 @@
 from typing import Any
 
 from subspaces._types import Array, Auto, Init, PerCluster, Seed
-from subspaces.estimators._weighted import WeightedClusterer
+from subspaces.estimators._base import WeightedClusterer
 from subspaces.psc.fit import fit
 
 

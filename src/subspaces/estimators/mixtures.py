@@ -14,8 +14,7 @@ from subspaces.core.dimensions import check_enough, dimensions_of, nothing_to_cl
 from subspaces.core.incomplete import IncompleteMixture, as_gaussian, as_subspace
 from subspaces.core.partition import Partition, order_of_appearance
 from subspaces.data.validation import has_holes
-from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators._weighted import WeightedClusterer
+from subspaces.estimators._base import SubspaceClusterer, WeightedClusterer
 from subspaces.messages import Advice, ParameterError
 from subspaces.psc.doubts import warn_of_an_early_end, warn_of_empty_clusters
 from subspaces.psc.fit import no_weights

@@ -22,9 +22,9 @@ from subspaces._types import (
 from subspaces.core.array import in_main_memory
 from subspaces.core.partition import Partition
 from subspaces.data.validation import warn_of_copies
+from subspaces.estimators._base import WeightedClusterer
 from subspaces.estimators._new_rows import NewRows
 from subspaces.estimators._subspaces import as_list_name
-from subspaces.estimators._weighted import WeightedClusterer
 from subspaces.messages import ParameterError, use
 from subspaces.psc.doubts import warn_of_infinite_objective, warn_of_single_samples
 from subspaces.psc.fit import fit

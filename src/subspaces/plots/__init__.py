@@ -3,9 +3,8 @@
 from subspaces.plots._clusters import angles, loadings, scores
 from subspaces.plots._influence import influence, probabilities
 from subspaces.plots._loadings import biplot
-from subspaces.plots._outliers import contributions, control_chart, outliers
 from subspaces.plots._overview import heat_map, overview
-from subspaces.plots._pca import components
+from subspaces.plots._pca import components, contributions, control_chart, outliers
 from subspaces.plots._results import CRITERION_NAMES, candidates, comparison, selection
 from subspaces.plots._shapes import basis_images, clusters_3d
 from subspaces.plots._style import COLOURS, MARKERS

@@ -11,12 +11,11 @@ import numpy as np
 
 from subspaces.app.cli._options import NewSamples, Source, Values, ValuesOrPreset
 from subspaces.app.cli._say import note, working
-from subspaces.app.preparation import learn_preparation
 from subspaces.app.tables import doubts, hold_counts, read_table
 from subspaces.datasets import with_classes
 from subspaces.messages import Advice, Message, listed, message_of, noted, percent, use
 from subspaces.named_table import Table, first_gap, missing_values, without_empty, without_missing
-from subspaces.preparation import Preparation, prepare
+from subspaces.preparation import Preparation, learn_preparation, prepare
 from subspaces.psc.doubts import UNLIKE, UNLIKE_SCALES, differ_in_units
 
 # What is said of variables that were scaled unasked.
