@@ -378,16 +378,11 @@ def has_holes(X: Any) -> bool:
 
 
 def check_squares(matrix: Array, name: str = "X") -> float:
-    """Return `largest_size`; raise ValueError if its square overflows or vanishes."""
-    largest = largest_size(matrix)
+    """Return the largest absolute value; raise ValueError if its square overflows or vanishes."""
+    largest = max(matrix.max(initial=0.0), -matrix.min(initial=0.0))
+    largest = float(np.nanmax(np.abs(matrix)) if np.isnan(largest) else largest)
     check_magnitude(largest, name)
     return largest
-
-
-def largest_size(matrix: Array) -> float:
-    """Return the largest absolute value that was observed; 0 if there is none."""
-    largest = max(matrix.max(initial=0.0), -matrix.min(initial=0.0))
-    return float(np.nanmax(np.abs(matrix)) if np.isnan(largest) else largest)
 
 
 def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> None:

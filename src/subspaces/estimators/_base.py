@@ -44,7 +44,6 @@ from subspaces.data.validation import (
     check_survey,
     count_distinct_rows,
     is_named,
-    largest_size,
     row_names,
 )
 from subspaces.estimators._fitted_state import fitted_state, with_arrays_in_memory
@@ -645,8 +644,7 @@ class SubspaceClusterer(
             self._refuse_beyond_room(shape, self._numbers_held(shape[0], shape[1]))
         matrix = as_table_to_fit(X) if self._takes_missing else as_matrix(X)
         validate_data(self, X, skip_check_array=True)
-        check_squares(matrix)
-        self._scale = largest_size(matrix)
+        self._scale = check_squares(matrix)
         return matrix
 
     def _refuse_beyond_room(self, shape: tuple[int, ...], n_numbers: int) -> None:
@@ -672,8 +670,7 @@ class SubspaceClusterer(
         matrix = self._prepared(X)
         if not hasattr(self, "preparation_"):
             validate_data(self, X, reset=False, skip_check_array=True)
-        check_squares(matrix)
-        self._check_scale(largest_size(matrix))
+        self._check_scale(check_squares(matrix))
         return matrix
 
     def _prepared(self, X: Any, *, min_samples: int = 1) -> Array:

@@ -30,6 +30,10 @@ MOST_CELLS = 1 << 20
 # Try more axes as predictors until the error has not fallen for this many of them, up to this many
 # in all.
 PATIENCE, MOST_PREDICTORS = 3, 50
+# What the answer says as `Components` does.
+COUNTED = (
+    "low", "high", "ratio", "ratio_without", "rests_on", "alone", "noise", "correlation", "hidden",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -258,17 +262,9 @@ def choice_of(
         loudest = table.variables[int(energies.argmax())], share
     conclusion = verdict_on_components(found, explained, table.shape, predictive, loudest)
     return PCAComponents(
+        **{name: getattr(found, name) for name in COUNTED},
         n_components=found.count,
-        low=found.low,
-        high=found.high,
         n_predictive=predictive,
-        ratio=found.ratio,
-        ratio_without=found.ratio_without,
-        rests_on=found.rests_on,
-        alone=found.alone,
-        noise=found.noise,
-        correlation=found.correlation,
-        hidden=found.hidden,
         explained=explained,
         loco=loco,
         kinds=kinds_of_axes(found, explained),
