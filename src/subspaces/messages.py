@@ -141,7 +141,8 @@ class Message:
         ]
         words = [each for each in words if each]
         verb = next((verb for verb in VERBS if words and words[0].startswith(verb)), "")
-        todo = verb + ", or ".join(each.removeprefix(verb) for each in words)
+        *first, last = [each.removeprefix(verb) for each in words] or [""]
+        todo = verb + (f"{', '.join(first)}, or {last}" if first else last)
         text = f"{self.fact} {todo[0].upper()}{todo[1:]}." if todo else self.fact
         return rendered(text, say or as_python, self.parameters)
 

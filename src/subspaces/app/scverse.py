@@ -311,7 +311,7 @@ def _check_source(adata: AnnData, layer: str | None, use_rep: str | None) -> Non
 
     if not isinstance(adata, AnnData):
         raise ParameterTypeError(
-            "adata", f"<adata> is a {type(adata).__name__}, not an AnnData. Pass an AnnData."
+            "adata", f"<adata> is of type {type(adata).__name__}. Pass an AnnData."
         )
     if adata.isbacked:
         raise ParameterError(

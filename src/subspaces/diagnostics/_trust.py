@@ -369,8 +369,8 @@ def verdict_on_stability(
     steadier = measured["k_means"] > measured["agreement"] + STEADIER
     if steadier and not _finds_means(estimator):
         code, advice = "k_means_agrees_better", _ways_by_means(estimator)
-        better = "on those of K-means ({k_means:.2f})"
-        fact = f"{word}: {HALVES} agree less on these clusters ({numbers}) than {better}."
+        better = "agree more on the clusters of K-means ({k_means:.2f})"
+        fact = f"{word}: {HALVES} {better} than on these ({numbers})."
     elif instead:
         advice = LOOK_AT_SAMPLES if instead == "one_cloud" else _ways_to_see_one(matrix)
         stable = "stable" if code == "solid" else "partly stable"

@@ -342,8 +342,8 @@ def checked_number(n_components: Any) -> int | float | Auto | None:
     if isinstance(n_components, str) or (is_share and not 0.0 < float(n_components) < 1.0):
         instead = use("n_components", "auto")
         fact = (
-            "<n_components={value!r}> is not a whole number, a share of the variance between 0 "
-            "and 1, or 'auto'."
+            "<n_components={value!r}> is neither a whole number, a share of the variance between 0 "
+            "and 1, nor 'auto'."
         )
         raise ParameterError("n_components", fact, instead, value=n_components)
     return float(n_components) if is_share else as_count(n_components, "n_components", low=0)

@@ -138,11 +138,12 @@ def warn_of_a_poor_end(
     swept = [run for run in runs if run.swept]
     refilled = sum(run.clustering.repairs > 0 for run in swept)
     if alike and 2 * refilled > len(swept) and reason != "infeasible":
+        which = "every start" if refilled == len(swept) else "{refilled} of {starts:#start}"
         doubt(
             ChoiceWarning,
             "refilled",
-            "A cluster became too small for its dimension in {refilled} of {starts:#start}, "
-            "so <n_clusters={n_clusters}> may be too many.",
+            f"A cluster became too small for its dimension in {which}, so "
+            "<n_clusters={n_clusters}> may be too many.",
             *simpler(
                 int(settings.n_clusters), np.max(settings.n_components), bool(settings.affine)
             ),

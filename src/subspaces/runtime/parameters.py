@@ -50,7 +50,8 @@ def _wrong(
 def as_choice(value: object, name: str, choices: tuple[Choice, ...]) -> Choice:
     """Return ``value`` if it is one of ``choices``; otherwise raise an error."""
     if not isinstance(value, str) or value not in choices:
-        raise _wrong(name, value, "unknown", f"one of {', '.join(choices)}")
+        instead = f"one of {', '.join(choices)}" if len(choices) > 1 else repr(choices[0])
+        raise _wrong(name, value, "unknown", instead)
     return value
 
 

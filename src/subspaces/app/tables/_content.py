@@ -56,7 +56,7 @@ def expecting(path: Path, kind: str, advice: str = "") -> Iterator[None]:
             yield
     except Exception as error:
         reason = (str(error) or type(error).__name__).strip().splitlines()[0]
-        raise refused(f"{path} is not {kind} ({reason}){advice}") from None
+        raise refused(f"{path} is not {kind} ({reason}){advice}.") from None
 
 
 def zip_content(path: Path, kind: str, room: int, advice: str = "") -> io.BytesIO:
