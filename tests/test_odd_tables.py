@@ -471,4 +471,4 @@ def test_text_that_is_called_a_workbook(file):
         ValueError, match=r"\(File is not a zip file\)\. Save it as .xlsx, or"
     ) as caught:
         read_table(file("a,b\n1,2\n", "data.xlsx"))
-    assert str(caught.value).endswith("or rename it to .csv if it is a text file")
+    assert str(caught.value).endswith("or rename it to .csv if it is a text file.")
