@@ -6,11 +6,14 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from subspaces.app.cli._outputs import as_csv, settle
+from subspaces.app.cli._results import agreement
 from subspaces.app.cli._say import matched_classes, visible
 from subspaces.app.cli.compare import _shown
+from subspaces.named_table import Table
 
 NAMES = ("labels.csv", "model.npz", "report.html")
 
@@ -160,3 +163,11 @@ def test_all_are_right_only_if_all_are(right, whole, tenths):
     assert f"{whole} % of the samples are in the right cluster" in said
     assert _shown("accuracy", right) == f"{tenths} %"
     assert _shown("accuracy", 1 - 1e-4) == "99.9 %"
+
+
+def test_no_share_is_right_with_more_classes_than_clusters():
+    table = Table(np.zeros((4, 1)), tuple("abcd"), ("v",), classes=("x", "x", "y", "z"))
+    found = agreement(table, [0, 0, 1, 1])
+    assert found["in_right_cluster"] is None
+    assert " %" not in matched_classes(found)
+    assert agreement(table, [0, 0, 1, 2])["in_right_cluster"] == 1.0

@@ -63,12 +63,6 @@ def test_tables_and_figures_have_one_width_and_lines_of_text_can_be_read(page):
         assert text.bounding_box()["width"] / letter < 113
 
 
-def in_view(table):
-    """Scroll to a long table, whose rows are laid out when they come into view."""
-    table.scroll_into_view_if_needed()
-    table.locator("tbody tr").first.wait_for()
-
-
 def told(page, place, index):
     """What the pointer is told at a mark of a figure."""
     place.locator(".scatterlayer .trace").first.locator(".point").nth(index).hover(force=True)
@@ -142,15 +136,14 @@ def test_figures_keep_to_their_places_and_leave_room_for_bars(page):
 
 def test_names_from_the_data_are_text_and_nothing_else(page):
     assert page.locator("main script, main img, main a[href^='http']").count() == 0
-    in_view(page.locator("#samples .scroll"))
-    shown = page.locator("#samples tbody th").all_inner_texts()
+    shown = page.locator("#samples tbody th").all_text_contents()
     assert set(NAMES) <= set(shown)
-    in_view(page.locator("#variables .scroll"))
-    assert set(VARIABLES) - {VARIABLES[3]} <= set(page.locator("#variables th").all_inner_texts())
+    shown = page.locator("#variables th").all_text_contents()
+    assert set(VARIABLES) - {VARIABLES[3]} <= set(shown)
 
 
 def test_pointing_at_a_sample_tells_its_name(page):
-    label = page.locator("#samples tr", has_text=SCRIPT).locator("td").first.inner_text()
+    label = page.locator("#samples tr", has_text=SCRIPT).locator("td").first.text_content()
     place = drawn(page, f"own-{label}")
     index = place.evaluate(
         "(figure) => figure.data[0].text.findIndex((t) => t.includes('alert(1)'))"
@@ -164,8 +157,9 @@ def test_pointing_at_a_sample_tells_its_name(page):
 
 def test_variables_are_searched_sorted_and_copied(page):
     box = page.locator("#within")
-    in_view(box.locator(".scroll"))
+    box.locator(".scroll").scroll_into_view_if_needed()
     rows = box.locator("tbody tr:visible")
+    rows.first.wait_for()
     everything = rows.count()
     box.locator("input").fill("tp5")
     assert rows.count() == 2 < everything

@@ -16,7 +16,7 @@ from subspaces.app.report import SECTIONS, render, write, write_pca
 from subspaces.app.report._canvas import colour
 from subspaces.app.report._findings import gather
 from subspaces.app.report._page import _parsed_once
-from subspaces.app.report._tables import percent_cell
+from subspaces.app.report._tables import decimals_of, number_cell, percent_cell
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import means_or_directions, stability
 from subspaces.estimators._record import Record
@@ -142,11 +142,10 @@ def test_influence_on_means_is_said_of_means(union):
 
 
 def test_a_tiny_share_is_no_power_of_ten():
-    assert ">&lt; 0.1 %</td>" in percent_cell(1e-13, least=0.1)
-    assert ">&lt; 0.001 %</td>" in percent_cell(1e-13)
+    assert ">&lt; 0.1 %</td>" in percent_cell(1e-13)
     assert 'data-value="1e-13"' in percent_cell(1e-13)
-    assert ">0 %<" in percent_cell(0.0)
-    assert ">0.0432 %<" in percent_cell(0.000432)
+    assert ">0.0 %<" in percent_cell(0.0)
+    assert ">4.3 %<" in percent_cell(0.0432)
     assert ">12.3 %<" in percent_cell(0.1234)
     rows = np.array([[1e-9, 0.0], [0.0, 1e-9]] * 20) + np.eye(2)[[0, 1] * 20] * 5
     page = render(
@@ -190,7 +189,23 @@ def test_clusters_stand_before_findings_and_the_gravest_doubt_before_these(union
 
 def test_only_a_whole_share_is_called_100_percent():
     texts = [re.search(r">(.*)</td>", percent_cell(share))[1] for share in (1.0, 0.9997, 0.5, 0.0)]
-    assert texts == ["100 %", "&gt; 99.9 %", "50 %", "0 %"]
+    assert texts == ["100.0 %", "&gt; 99.9 %", "50.0 %", "0.0 %"]
+
+
+def test_a_column_of_numbers_has_one_number_of_decimals():
+    assert decimals_of(np.array([0.9, 0.93, 1.0, np.nan, np.inf, 0.0])) == 3
+    assert decimals_of(np.array([512.0, 5.15, 97.0])) == 1
+    assert decimals_of(np.array([1e-9, 1e-5])) is decimals_of(np.zeros(0)) is None
+    told = [re.search(">(.*)<", number_cell(x, 2))[1] for x in (5.2, -1e-9, 1234.5, np.inf)]
+    assert told == ["5.20", "0.00", "1,234.50", "∞"]
+
+
+def test_only_clusters_are_shaded_in_the_table_of_classes(union):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    model.labels_ = np.repeat([-1, 0, 1], [30, 10, 5])
+    page = section(render(model, classes=["a"] * 45), "agreement")
+    cells = re.findall(r'<td class="(best)?" style="--share:(.*?)">(\d+)', page)
+    assert cells == [("best", "0.22", "10"), ("", "0.11", "5"), ("", "0.00", "30")]
 
 
 def test_a_path_in_place_of_data_is_told_where_it_goes(union, tmp_path):
@@ -445,13 +460,14 @@ def test_a_clear_cut_cluster_says_its_class_in_words(union):
     words = section(render(model, classes=known), "summary")
     assert f'all {n - 1} <bdi class="name">well</bdi> and 1 <bdi class="name">ill</bdi>' in words
     mixed = section(render(model, classes=["a", "b", "c"] * 15), "summary")
-    assert mixed.count("no single class") == 2
+    assert mixed.count("of the 15") == 6
     # More classes than clusters: each cluster names those that are in it.
     parts = [f"part {k}{i % 2}" for i, k in enumerate(model.labels_)]
     words = section(render(model, classes=parts), "summary")
     for k in (0, 1):
         every = (
-            f'samples, all <bdi class="name">part {k}.</bdi> and <bdi class="name">part {k}.</bdi>'
+            rf'samples, all \d+ <bdi class="name">part {k}.</bdi> and all \d+ '
+            rf'<bdi class="name">part {k}.</bdi>\.'
         )
         assert re.search(every, words)
     found = gather(model, None, parts, None, None)

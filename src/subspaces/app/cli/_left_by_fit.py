@@ -5,6 +5,7 @@ and summary.json; the table itself is not.
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def _stability(entry: dict[str, Any], model: SubspaceClusterer) -> Stability | N
     if entry.get("stability") is None:
         return None
     unknown = np.full(entry["halvings"], np.nan), np.full(len(model.labels_), np.nan)
-    conclusion = worded(entry["verdict"], Grade(entry["grade"]))
+    conclusion = replace(worded(entry["verdict"], Grade(entry["grade"])), code=entry["code"])
     return Stability(entry["stability"], *unknown, _real(entry["k_means"]), conclusion)
 
 

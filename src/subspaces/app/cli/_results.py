@@ -58,10 +58,11 @@ def known_or_blank(values: Array) -> list[Any]:
     return ["" if np.isnan(value) else value for value in values.tolist()]
 
 
-def agreement(table: Table, clusters: Codes | Sequence[int]) -> dict[str, float]:
+def agreement(table: Table, clusters: Codes | Sequence[int]) -> dict[str, float | None]:
     """Return the adjusted Rand index and matched accuracy of the clusters; {} without classes.
 
-    Samples without a class or a cluster do not count.
+    Samples without a class or a cluster do not count. The accuracy is None if there are more
+    classes than clusters.
     """
     if table.classes is None:
         return {}
@@ -70,9 +71,10 @@ def agreement(table: Table, clusters: Codes | Sequence[int]) -> dict[str, float]
     if not known.any():
         return {}
     pair = (classes[known], np.asarray(clusters)[known])
+    n_classes, n_clusters = (len(set(labels.tolist())) for labels in pair)
     return {
         "adjusted_rand": float(adjusted_rand_score(*pair)),
-        "in_right_cluster": float(matched_accuracy(*pair)),
+        "in_right_cluster": None if n_classes > n_clusters else float(matched_accuracy(*pair)),
     }
 
 

@@ -94,10 +94,11 @@ def ended(text: str) -> str:
 
 def matched_classes(agreement: Mapping[str, Any]) -> str:
     """Return a sentence with the matched accuracy and the adjusted Rand index."""
-    return (
-        f"{percent(agreement['in_right_cluster'])} of the samples are in the right cluster "
-        f"(adjusted Rand index {agreement['adjusted_rand']:.3f})."
-    )
+    right, index = agreement["in_right_cluster"], agreement["adjusted_rand"]
+    words = "There are more classes than clusters, so some classes share a cluster"
+    if right is not None:
+        words = f"{percent(right)} of the samples are in the right cluster"
+    return f"{words} (adjusted Rand index {index:.3f})."
 
 
 def percent(share: float, decimals: int = 0) -> str:

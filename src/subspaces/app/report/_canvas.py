@@ -112,7 +112,7 @@ def figure(
 def colour_bar(title: str) -> dict[str, Any]:
     """Return plotly's settings of a colour bar above a figure, whose width it leaves alone."""
     place = {"x": 0, "xanchor": "left", "xpad": 0, "y": 1, "yanchor": "bottom", "ypad": 4}
-    look = {"orientation": "h", "lenmode": "pixels", "len": 120, "thickness": 8, "outlinewidth": 0}
+    look = {"orientation": "h", "lenmode": "pixels", "len": 160, "thickness": 8, "outlinewidth": 0}
     return {**place, **look, "nticks": 5, "tickangle": 0, "title": {"text": title, "side": "top"}}
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from subspaces.app.report import _figures, _tables
 from subspaces.app.report._canvas import colour
-from subspaces.app.report._draft import Draft, named, note_on_thinning
+from subspaces.app.report._draft import POINT, Draft, named, note_on_thinning
 from subspaces.app.report._findings import Cluster
 from subspaces.app.report._names import count, escape
 from subspaces.app.report._summary import classes_in_words, heading
@@ -36,8 +36,7 @@ def clusters(draft: Draft) -> str:
         words = (
             "The two lists of a cluster show what sets it apart from the other samples (bars to "
             "the right are higher in the cluster), and what varies along its own axes. The plot "
-            f"shows its samples along those axes{shares}. Point at a mark to see the sample."
-            f"{note_on_thinning(found)}"
+            f"shows its samples along those axes{shares}. {POINT}{note_on_thinning(found)}"
         )
     return f"<p>{words}</p>{shown}"
 

@@ -12,6 +12,8 @@ from subspaces.app.report._names import count, escape
 from subspaces.diagnostics import Markers, Stability
 from subspaces.selection import Selection
 
+# What to do with a plot, which cannot be done on paper.
+POINT = '<span class="hint">Point at a mark to see the sample.</span>'
 # How many samples a sentence names.
 NAMED = 5
 

@@ -8,6 +8,7 @@ from subspaces.app.report._names import escape
 from subspaces.app.report._tables import (
     by_cluster,
     cluster_cell,
+    decimals_of,
     lookup,
     number_cell,
     percent_cell,
@@ -73,12 +74,15 @@ def _table(model: Findings, found: Markers) -> str:
     clusters = np.unique(found.columns["cluster"]).tolist()
     each = min(MOST_EACH, max(MOST // len(clusters), LEAST_EACH))
     shown = {name: head for name, head in COLUMNS.items() if _is_known(found, name)}
+    places = {name: decimals_of(found.columns[name]) for name in shown if "fdr" not in name}
     rows = []
     for k in clusters:
         own = found.of(k)
         for i in range(min(each, len(own["rank"]))):
             cells = [
-                percent_cell(own[name][i]) if percent else number_cell(own[name][i])
+                percent_cell(own[name][i])
+                if percent
+                else number_cell(own[name][i], places.get(name))
                 for name, (_, percent) in shown.items()
             ]
             rows.append((own["variable"][i], str(k), [cluster_cell(model, k), *cells]))

@@ -18,7 +18,7 @@ from subspaces.app.report._canvas import (
     random_part,
     symbol,
 )
-from subspaces.app.report._draft import Draft
+from subspaces.app.report._draft import POINT, Draft
 from subspaces.app.report._findings import Findings
 from subspaces.app.report._names import as_text, escape, plotly_text
 from subspaces.facts import facts_of, rows_before_axes
@@ -50,7 +50,7 @@ def overview(draft: Draft) -> str:
         '<label>Find a sample<input type="search" autocomplete="off" spellcheck="false"></label>'
         '<span class="said" role="status" aria-live="polite"></span></div>'
     )
-    caption = "Point at a mark to see the sample." + _what_is_marked(found)
+    caption = POINT + _what_is_marked(found)
     label = "All samples on two axes, in colours of your choice"
     drawing = _cloud(found, columns)
     caption += _thinned(drawing, found)

@@ -6,11 +6,9 @@ shown.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from subspaces._types import Indices
 from subspaces.app.report._draft import Draft, named
 from subspaces.app.report._findings import Cluster, Findings
 from subspaces.app.report._missing import missing_section
@@ -54,11 +52,9 @@ HALVES = {
     "k_means_agrees_better": "Halves of the samples agree to {k_means:.2f} on the clusters of "
     "K-means, but less on these",
 }
-# Up to how many classes of a cluster are named: besides its main one, or if it mixes several.
-NAMED_CLASSES, MIXED_CLASSES = 2, 6
-# A cluster is mostly one class from this share of its samples on, and has nearly all samples of a
-# class from this share of the class on.
-MOSTLY, NEARLY = 0.8, 0.9
+# The main classes of a cluster make this share of its samples, and are at most three. Up to two
+# others are named, too.
+MOSTLY, MAIN_CLASSES, NAMED_CLASSES = 0.8, 3, 2
 
 
 @dataclass(frozen=True)
@@ -240,41 +236,30 @@ def heading(found: Findings, k: int) -> str:
 
 
 def classes_in_words(found: Findings, k: int) -> str:
-    """Return which classes a cluster holds, as HTML, if that is clear-cut; else ""."""
+    """Return how many samples of which classes a cluster holds, as HTML; "" if none is known."""
     own, labels = found.known
     members = [name for name, label in zip(own, labels, strict=True) if label == k]
     if not members:
         return ""
     names, counts = np.unique(members, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    name, size = str(names[order[0]]), int(counts[order[0]])
-    total, shown = own.count(name), _class(name, "of ")
-    if size < MOSTLY * len(members):
-        return _mixture(own, names[order], counts[order])
-    held = f"all {total:,} {shown}" if size == total else f"{size:,} of the {total:,} {shown}"
-    others = len(members) - size
-    if not others:
-        return f"{held} and no others"
-    if len(names) > 1 + NAMED_CLASSES:
-        return f"{held} and {count(others, 'other')}"
-    more = [f"{counts[i]:,} {_class(str(names[i]), 'of ')}" for i in order[1:]]
-    return in_a_row([held, *more])
+    reached = np.cumsum(counts[order]) / len(members)
+    main = min(1 + int(np.count_nonzero(reached < MOSTLY)), MAIN_CLASSES)
+    parts = [_part(str(names[i]), int(counts[i]), own.count(names[i])) for i in order[:main]]
+    rest = order[main:]
+    if len(names) == 1:
+        return f"{parts[0]} and no others"
+    if len(rest) > NAMED_CLASSES:
+        others = count(int(counts[rest].sum()), "other")
+        return in_a_row([*parts, others])
+    more = [f"{counts[i]:,} {_class(str(names[i]), 'of ')}" for i in rest]
+    return in_a_row([*parts, *more])
 
 
-def _mixture(own: list[str], names: Any, counts: Indices) -> str:
-    """Return which classes are (nearly) all in a cluster of several, or else its largest two."""
-    shares = [size / own.count(name) for name, size in zip(names, counts, strict=True)]
-    told = []
-    for word, low, high in (("all", 1.0, 2.0), ("nearly all", NEARLY, 1.0)):
-        held = [_class(n) for n, share in zip(names, shares, strict=True) if low <= share < high]
-        more = len(held) - MIXED_CLASSES
-        held = [*held[:MIXED_CLASSES], f"{more} more"] if more > 0 else held
-        told += [f"{word} {in_a_row(held)}"] if held else []
-    if told:
-        return ", ".join(told)
-    largest = zip(names[:2], counts / counts.sum(), strict=False)
-    parts = [f"{100 * share:.0f} % {_class(name)}" for name, share in largest]
-    return f"no single class ({', '.join(parts)})"
+def _part(name: str, size: int, total: int) -> str:
+    """Return as HTML how many samples of a class a cluster holds, of how many."""
+    held = f"all {total:,}" if size == total else f"{size:,} of the {total:,}"
+    return f"{held} {_class(name, 'of ')}"
 
 
 def _class(name: str, link: str = "") -> str:

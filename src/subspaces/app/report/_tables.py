@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Indices
+from subspaces._types import Array, Indices
 from subspaces.app.report._canvas import colour, symbol
 from subspaces.app.report._findings import Findings, Loadings
 from subspaces.app.report._names import count, escape, number
@@ -15,6 +15,8 @@ MOST_SAMPLES = 1000
 MOST_VARIABLES = 1500
 # How many columns of loadings a table has at most, so that it fits a screen.
 MOST_AXES = 4
+# Decimals of a loading.
+LOADING = 3
 # Headings of columns of words; those of numbers are set to the right.
 WORDS = ("Sample", "Variable", "Cluster", "Class", "Next", "Belongs", "Because", "Beyond chance")
 
@@ -98,7 +100,7 @@ def sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
             sure[i].max() if found.labels[i] >= 0 else np.nan
         )
     elif rivalry is not None:
-        columns["Between"] = lambda i: percent_cell(rivalry.closeness[i], least=0.1)
+        columns["Between"] = lambda i: percent_cell(rivalry.closeness[i])
     if rivalry is not None:
         columns["Next"] = lambda i: cluster_cell(found, int(rivalry.rival[i]))
     if classes is not None:
@@ -106,7 +108,8 @@ def sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
     if odd is not None:
         columns["p-value"] = lambda i: number_cell(odd[i])
     if influence is not None:
-        columns["Influence"] = lambda i: number_cell(influence[i])
+        places = decimals_of(influence)
+        columns["Influence"] = lambda i: number_cell(influence[i], places)
     return columns
 
 
@@ -140,11 +143,14 @@ def differences(found: Findings) -> str:
         return ""
     most = max(MOST_VARIABLES // len(groups), 20)
     known = all(apart.sizes_known for _, apart in groups)
+    names = ["difference", "effect"] if known else ["difference"]
+    places = [decimals_of(np.concatenate([getattr(a, name) for _, a in groups])) for name in names]
     rows = []
     for k, apart in groups:
-        sizes = [apart.difference, apart.effect] if known else [apart.difference]
+        sizes = [getattr(apart, name) for name in names]
         for j, name in enumerate(apart.names[:most]):
-            cells = [cluster_cell(found, k), *(number_cell(size[j]) for size in sizes)]
+            shown = zip(sizes, places, strict=True)
+            cells = [cluster_cell(found, k), *(number_cell(size[j], d) for size, d in shown)]
             cells += [f"<td>{'yes' if j < apart.n_sure else 'no'}</td>"] * known
             rows.append((name, str(k), cells))
     caption = "All variables that differ."
@@ -196,7 +202,7 @@ def _variable_rows(
     rows = zip(loadings.places[:most], loadings.strength, loadings.values, strict=False)
     for j, strength, values in rows:
         cells = [] if k is None else [cluster_cell(found, k), percent_cell(strength)]
-        cells += map(number_cell, values[:axes])
+        cells += [number_cell(value, LOADING) for value in values[:axes]]
         cells += ["<td></td>"] * (axes - len(values))
         yield found.variable_names[j], "all" if k is None else str(k), cells
 
@@ -215,7 +221,9 @@ def contingency(found: Findings) -> str:
         heads.append(f"{swatch(-1)}Outliers")
     else:
         table = table[:, :-1]
-    body = (_heat_row(name, row) for name, row in zip(classes, table, strict=True))
+    body = (
+        _heat_row(name, row, len(found.clusters)) for name, row in zip(classes, table, strict=True)
+    )
     caption = "Samples of each class in each cluster, with their share of the class."
     return _scrolled(caption, _heads(["Class", "Samples", *heads]), body, "whole heat")
 
@@ -239,11 +247,13 @@ def _start_cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else escape(ENDED.get(value, value))
 
 
-def _heat_row(name: str, row: Any) -> str:
+def _heat_row(name: str, row: Any, clusters: int) -> str:
+    """Return the HTML row of a class: shaded in the clusters, not in the column of outliers."""
     total = max(int(row.sum()), 1)
-    best = int(row.argmax())
+    best = int(row[:clusters].argmax())
     cells = "".join(
-        f'<td class="{"best" if k == best else ""}" style="--share:{value / total:.2f}">'
+        f'<td class="{"best" if k == best else ""}" '
+        f'style="--share:{value / total if k < clusters else 0:.2f}">'
         f"{value:,}{_share(value / total)}</td>"
         for k, value in enumerate(row)
     )
@@ -323,18 +333,30 @@ def short_name(found: Findings, k: int) -> str:
     return escape(name.removeprefix("cluster ") if name == f"cluster {k}" else name)
 
 
-def number_cell(value: float) -> str:
-    """Return the HTML cell of a number, by which a table is sorted."""
-    return f'<td class="n" data-value="{value:.6g}">{number(value)}</td>'
+def number_cell(value: float, decimals: int | None = None) -> str:
+    """Return the HTML cell of a number, by which a table is sorted.
+
+    decimals: of all cells of the column; None for three significant digits.
+    """
+    known = decimals is not None and np.isfinite(value)
+    text = f"{round(value, decimals) + 0.0:,.{decimals}f}" if known else number(value)
+    return f'<td class="n" data-value="{value:.6g}">{text}</td>'
 
 
-def percent_cell(share: float, *, least: float = 0.001) -> str:
-    """Return the HTML cell of a share in %, by which a table is sorted; "< 0.001 %" below that.
+def decimals_of(values: Array) -> int | None:
+    """Return how many decimals show the middle of a column in three digits; None if it is small."""
+    sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
+    middle = float(np.median(sizes)) if len(sizes) else 0.0
+    return int(np.clip(2 - np.floor(np.log10(middle)), 0, 3)) if 0.01 <= middle < 1e6 else None
 
-    least: the smallest number of % that is written out. Only a whole one is 100 %.
+
+def percent_cell(share: float) -> str:
+    """Return the HTML cell of a share in %, by which a table is sorted.
+
+    Shares of less than 0.1 % are "< 0.1 %", and only a whole one is 100.0 %.
     """
     if share != share:
         return number_cell(share)
-    text = f"< {least:g}" if 0.0 < 100 * share < least else f"{100 * share:.3g}"
-    text = "> 99.9" if text == "100" and share < 1.0 else text
+    text = "< 0.1" if 0.0 < share < 0.001 else f"{100 * share:.1f}"
+    text = "> 99.9" if text == "100.0" and share < 1.0 else text
     return f'<td class="n" data-value="{share:.6g}">{escape(text)} %</td>'

@@ -190,7 +190,7 @@ def _table_of_variables(found: PCAFindings) -> str:
             "",
             [
                 _tables.percent_cell(strength[j] / total),
-                *map(_tables.number_cell, found.loadings[j, :shown]),
+                *(_tables.number_cell(x, _tables.LOADING) for x in found.loadings[j, :shown]),
             ],
         )
         for j in order[: _tables.MOST_VARIABLES]

@@ -5,8 +5,9 @@ from itertools import combinations
 
 import numpy as np
 
+from subspaces._types import Array
 from subspaces.app.report import _tables
-from subspaces.app.report._draft import NAMED, named, note_on_infinite
+from subspaces.app.report._draft import NAMED, POINT, named, note_on_infinite
 from subspaces.app.report._names import escape
 from subspaces.app.report._pca import sample_figures
 from subspaces.app.report._pca.draft import PCADraft, note_on_thinning
@@ -28,7 +29,7 @@ def scores(draft: PCADraft) -> str:
     which = "known classes" if found.class_word else "clusters"
     colours = "" if found.classes is None else f" Colours and symbols show the {which}."
     rings = " Rings mark samples that do not fit the PCA." if len(found.outliers.outliers) else ""
-    caption = f"Point at a mark to see the sample.{colours}{rings}{note_on_thinning(found)}"
+    caption = f"{POINT}{colours}{rings}{note_on_thinning(found)}"
     if found.n_shown == 1:
         drawing = sample_figures.scores_and_distance(found)
         label = "Samples along the component, and how far they are from it"
@@ -144,20 +145,25 @@ def _columns(found: PCAFindings) -> dict[str, Callable[[int], str]]:
     known, classes = found.outliers, found.classes
     out, chance = set(known.outliers.tolist()), np.minimum(known.t2_p_value, known.q_p_value)
     columns: dict[str, Callable[[int], str]] = {}
+
+    def numbers(values: Array) -> Callable[[int], str]:
+        decimals = _tables.decimals_of(values)
+        return lambda i: _tables.number_cell(values[i], decimals)
+
     if classes is not None:
         columns[_heading(found)] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
     columns["Belongs"] = lambda i: f"<td>{'no' if i in out else 'yes'}</td>"
     if found.n_shown:
-        columns["Far out"] = lambda i: _tables.number_cell(known.t2[i])
-    columns["Off"] = lambda i: _tables.number_cell(known.q[i])
+        columns["Far out"] = numbers(known.t2)
+    columns["Off"] = numbers(known.q)
     columns["Chance"] = lambda i: _tables.number_cell(chance[i])
     if known.is_outlier.any():
         columns["Because"] = lambda i: (
             f'<td class="name">{escape(", ".join(known.reasons(i)))}</td>'
         )
-    columns["Influence"] = lambda i: _tables.number_cell(found.influence[i])
+    columns["Influence"] = numbers(found.influence)
     if found.n_shown:
-        columns["Leverage"] = lambda i: _tables.number_cell(found.leverage[i])
+        columns["Leverage"] = numbers(found.leverage)
     return columns
 
 
