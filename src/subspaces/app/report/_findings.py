@@ -323,9 +323,9 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
     shape, fitted = samples.rows.shape, (len(model.labels_), facts.n_variables)
     if shape != fitted:
         raise refused(
-            "X",
             f"X has shape {shape}, but the model was fitted to a table of shape {fitted}. "
             "Pass that table, or leave out X.",
+            "X",
         )
     recorded = model.record_.coordinates
     if recorded is None or samples.coordinates is None:
@@ -337,9 +337,9 @@ def _data_of_fit(facts: Facts, X: Data) -> Samples:
         wrong = members[(away[members] > tolerance).any(axis=1)]
         if len(wrong):
             raise refused(
-                "X",
                 f"X is not the table the model was fitted to: row {wrong[0]} differs. Pass "
                 "that table in the same order, or leave out X.",
+                "X",
             )
     return samples
 
@@ -355,7 +355,7 @@ def one_each(given: Any, count: int, parameter: str, thing: str = "sample") -> l
     if len(names) != count:
         things = "variables" if parameter == "variable_names" else f"{thing}s"
         raise refused(
-            parameter,
             f"{parameter} has {len(names)} entries for {count} {things}. Pass one for each.",
+            parameter,
         )
     return names
