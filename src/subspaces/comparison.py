@@ -24,6 +24,7 @@ from subspaces.messages import (
     Message,
     ParameterError,
     ParameterTypeError,
+    in_a_row,
     message_of,
 )
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
@@ -330,7 +331,7 @@ def _check_gaps(matrix: Array, X: Data, chosen: Mapping[str, Clusterer]) -> None
     raise ParameterError(
         "X",
         "{methods} cannot handle missing values, such as the one at {place}.",
-        Advice(f"choose methods that can, such as {', '.join(taking)}", "methods"),
+        Advice(f"choose methods that can, such as {in_a_row(taking)}", "methods"),
         FILL,
         methods=refusing,
         holes=len(holes),

@@ -429,8 +429,8 @@ def warn_of_copies(rows: Array, *, of_components: bool = False) -> None:
         doubt(
             DataWarning,
             "copies",
-            "{copies:#of {n} samples is an exact copy|of {n} samples are exact copies} of "
-            "others, and copies can look like clusters.",
+            "{copies:#of {n} samples is an exact copy of another|of {n} samples are exact copies "
+            "of others}, and copies can look like clusters.",
             Advice("keep each sample once"),
             copies=copies,
             n=n,

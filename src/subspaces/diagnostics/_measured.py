@@ -190,8 +190,8 @@ def _check_means(
     if apart[k, j] > ROUNDED * np.abs(rows).max():
         raise ParameterError(
             "X",
-            f"<X> is not the table the model was fitted to: in cluster {k}, {{name!r}} has "
-            f"mean {means[k, j]:.3g} instead of {known[k, j]:.3g}. {use}.",
+            f"<X> is not the table the model was fitted to: the mean of {{name!r}} in cluster {k} "
+            f"is {means[k, j]:.3g} instead of {known[k, j]:.3g}. {use}.",
             name=names[j],
         )
 

@@ -90,8 +90,8 @@ def candidates(model: Any, *, ax: Axes | None = None) -> Any:
     if not table.get("cost"):
         raise ParameterTypeError(
             "model",
-            f"This {type(model).__name__} was fitted with a fixed number of clusters, so there is "
-            'nothing to compare. Fit PSC("auto", n_components="auto") and pass that.',
+            f"This {type(model).__name__} has no numbers of clusters to compare. Fit "
+            'PSC("auto", n_components="auto") and pass that.',
         )
     chosen = model.n_clusters_
     with style.canvas(ax) as ax:

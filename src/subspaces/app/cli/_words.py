@@ -80,7 +80,8 @@ def in_options(said: "Message | BaseException", settled: Collection[str] = ()) -
     message: Any = getattr(said, "message", said)
     words = getattr(message, "in_words", None)
     text = str(message) if words is None else str(words(as_option, settled, command=True))
-    return " ".join(text.split())
+    text = " ".join(text.split())
+    return f"The {text[4:]}" if text.startswith("the ") else text
 
 
 def as_option(name: str, value: str | None) -> str:
