@@ -68,10 +68,7 @@ class Measured:
         """Return the samples inside, (n,) True or False, alone."""
         expressed = None if self.expressed is None else self.expressed[inside]
         return replace(
-            self,
-            values=self.values[inside],
-            clustered=self.clustered[inside],
-            expressed=expressed,
+            self, values=self.values[inside], clustered=self.clustered[inside], expressed=expressed
         )
 
 
@@ -238,8 +235,7 @@ def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> A
     places = [j for j in half if tested.names[j] in kept]
     if not places:
         raise ParameterError(
-            "X",
-            "One half of the variables was not used in the clustering. Pass more variables.",
+            "X", "One half of the variables was not used in the clustering. Pass more variables."
         )
     rows = tested.clustered[:, places]
     if preparation.centre is not None:
