@@ -19,7 +19,11 @@ from subspaces.starts import judges
 from subspaces.starts.graphs import Graphs
 from subspaces.starts.judges import NearExpression, ShapeInteraction, leaving, summed_dimensions
 from subspaces.starts.registry import portfolio
-from subspaces.starts.self_expression import local_elastic_net, unit_rows
+from subspaces.starts.self_expression import (
+    local_elastic_net,
+    local_elastic_net_from_products,
+    unit_rows,
+)
 from tests.plain import generic
 from tests.starts.posed import pose
 
@@ -258,6 +262,8 @@ def test_local_elastic_nets_are_scikit_learns_row_by_row(m):
     assert_allclose(found, expected, atol=1e-3)
     assert np.count_nonzero(expected) >= 50
     assert_array_equal(np.diag(found), 0.0)
+    known = local_elastic_net_from_products(rows @ rows.T, nearest).toarray()
+    assert_allclose(known, found, atol=1e-12)
 
 
 def test_a_local_net_of_copies_zero_rows_and_opposites_is_finite():

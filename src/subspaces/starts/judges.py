@@ -30,7 +30,13 @@ from subspaces.core.which_run import JudgingStart
 from subspaces.runtime.threads import computed_once
 from subspaces.starts.graphs import Graphs
 from subspaces.starts.landmarks import extend
-from subspaces.starts.self_expression import affinity, lifted_rows, local_elastic_net, unit_rows
+from subspaces.starts.self_expression import (
+    affinity,
+    lifted_rows,
+    local_elastic_net,
+    local_elastic_net_from_products,
+    unit_rows,
+)
 from subspaces.starts.spectral import Affinity, cut, normalised, rows_to_labels
 from subspaces.subspace import largest_eigenpairs
 
@@ -174,7 +180,7 @@ class ShapeInteraction(JudgingStart):
     @computed_once
     def found(self) -> Interaction:
         """The graph of the rank with the clearest gap."""
-        rows = self.problem.rows.coordinates[self.chosen]
+        rows = self.problem.rows.subset(self.chosen).coordinates
         return clearest(rows, self.problem.n_clusters, summed_dimensions(self.problem))
 
 
@@ -196,15 +202,18 @@ class NearExpression(JudgingStart):
     def charge(self, labels: Labels) -> float:
         """Return ``8 S (1 - e/.007)^2 q^4 ncut`` of a partition, times the number of rows."""
         problem = self.graphs.problem
-        own = leaving(self.graph, self.labels, problem.n_clusters).mean()
-        trust = max(1.0 - own / NEARLY_APART, 0.0) ** 2
-        if trust == 0.0:
+        if self.trust == 0.0:
             return 0.0
-        if self.shape is not None:
-            trust *= self.shape.found.quotient**4
         cuts = leaving(self.graph, labels, problem.n_clusters)
         n = Partition(labels, problem.n_clusters, problem.rows.weights).sizes.sum()
-        return float(n * NATS * summed_dimensions(problem) * trust * cuts.sum())
+        return float(n * NATS * summed_dimensions(problem) * self.trust * cuts.sum())
+
+    @computed_once
+    def trust(self) -> float:
+        """How far the graph is to be trusted, 0 to 1."""
+        own = leaving(self.graph, self.labels, self.graphs.problem.n_clusters).mean()
+        trust = max(1.0 - float(own) / NEARLY_APART, 0.0) ** 2
+        return trust if self.shape is None else trust * self.shape.found.quotient**4
 
     @computed_once
     def labels(self) -> Labels:
@@ -214,5 +223,9 @@ class NearExpression(JudgingStart):
     @computed_once
     def graph(self) -> Sparse:
         """The graph, symmetric and sparse, (n, n)."""
-        nearest = self.graphs.neighbours[0][:, :N_NEAREST]
-        return affinity(local_elastic_net(self.graphs.directions, nearest), scale=False)
+        graphs, nearest = self.graphs, self.graphs.neighbours[0][:, :N_NEAREST]
+        if graphs.cosines is not None:
+            coefficients = local_elastic_net_from_products(graphs.cosines, nearest)
+        else:
+            coefficients = local_elastic_net(graphs.directions, nearest)
+        return affinity(coefficients, scale=False)

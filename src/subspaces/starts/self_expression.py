@@ -452,10 +452,24 @@ def local_elastic_net(rows: Array, nearest: Indices) -> Sparse:
     curve and express it, and no flat through the whole cluster is asked for. The fidelity is twice
     that at which all coefficients vanish (`SSC` has 5 times), so that few neighbours are used.
     """
-    n, m = nearest.shape
     neighbours = rows[nearest]
-    products = np.matmul(neighbours, neighbours.transpose(0, 2, 1)).transpose(1, 2, 0).copy()
-    own = np.einsum("nmp,np->mn", neighbours, rows)
+    products = np.matmul(neighbours, neighbours.transpose(0, 2, 1))
+    return _local_elastic_net(products, np.einsum("nmp,np->nm", neighbours, rows), nearest)
+
+
+def local_elastic_net_from_products(products: Array, nearest: Indices) -> Sparse:
+    """Return `local_elastic_net` of rows known by their inner products (n, n)."""
+    among = products[nearest[:, :, None], nearest[:, None, :]]
+    return _local_elastic_net(among, np.take_along_axis(products, nearest, axis=1), nearest)
+
+
+def _local_elastic_net(among: Array, own: Array, nearest: Indices) -> Sparse:
+    """Return the coefficients of each row by its nearest (n, m).
+
+    among (n, m, m), own (n, m): inner products of the nearest with each other, and with the row.
+    """
+    n, m = nearest.shape
+    products, own = among.transpose(1, 2, 0).copy(), own.T
     found, active = np.zeros((m, n)), np.arange(n)
     top = np.abs(own).max(axis=0)
     fidelity = FIDELITY * L1_RATIO / np.where(top > 0.0, top, 1.0)
