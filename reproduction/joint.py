@@ -56,9 +56,9 @@ def fit_jointly(model, X, max_components=5):
 
     def dimension_of(k, members):
         rows = X[members]
-        return choosing.dimension_of_members(
-            rows, False, max_components, "press", variables[k], settings.penalty
-        )
+        most = choosing.largest_dimension(rows, max_components)
+        values = choosing.dimension_by_press(rows, most, variables[k], settings.penalty)
+        return int(np.argmin(values)) + 1
 
     fits = []
     for (_, start), seed in zip(made, seeds.tolist(), strict=True):

@@ -448,11 +448,6 @@ def test_plots():
         ),
         (lambda: select_n_clusters(PSC(), DENSE.data, criterion="gap"), ValueError, "criterion"),
         (lambda: select_n_components(PSC(), DENSE.data, 31), ValueError, "max_components"),
-        (
-            lambda: select_n_components(PSC(), DENSE.data, criterion="press"),
-            ValueError,
-            "criterion",
-        ),
         (lambda: select_n_variables(PSC(), DENSE.data), ValueError, "n_variables"),
         (lambda: select_n_variables(KSubspaces(), DENSE.data), TypeError, "estimator"),
         (lambda: stability(PSC(), DENSE.data, n_resamples=0), ValueError, "n_resamples"),

@@ -199,7 +199,6 @@ Rotation = Literal["varimax"]
 
 # Options for choosing the number of clusters, dimensions and variables.
 ClustersCriterion = Literal["auto", "icl", "press", "likelihood", "sod", "bic", "stability"]
-DimensionsCriterion = Literal["auto", "press", "noise"]
 Margins = Literal["data", "normal"]
 # How tables without clusters are drawn.
 NullKind = Literal["copula", "rotation"]

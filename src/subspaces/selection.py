@@ -16,7 +16,6 @@ from subspaces._types import (
     Axes,
     ClustersCriterion,
     Data,
-    DimensionsCriterion,
     Margins,
 )
 from subspaces.core import ppca_mixture
@@ -403,10 +402,12 @@ def select_n_components(
     estimator: SubspaceClusterer,
     X: Data,
     max_components: int = 5,
-    *,
-    criterion: DimensionsCriterion = "auto",
 ) -> Selection:
     """Choose the dimension of each cluster for a given number of clusters.
+
+    With ``n_variables``, PRESS of sparse loadings chooses ("press"). Otherwise the eigenvalues that
+    are larger than noise are counted ("noise"), as `diagnostics.pca_components` does. If there are
+    fewer than four variables per dimension, the noise is assumed to be equal.
 
     Parameters
     ----------
@@ -416,19 +417,13 @@ def select_n_components(
         Samples in rows.
     max_components : int, default 5
         Largest dimension to try.
-    criterion : {"auto", "press", "noise"}, default "auto"
-        - "auto": "press" if ``n_variables`` is set, otherwise "noise".
-        - "press": PRESS of sparse loadings. It needs ``n_variables``.
-        - "noise": counts the eigenvalues that are larger than noise, as
-          `diagnostics.pca_components` does. If there are fewer than four variables per dimension,
-          it assumes equal noise.
 
     Returns
     -------
     Selection
         ``.best_`` is a list with one dimension per cluster. ``.table`` has one row per cluster and
-        dimension. A single cluster can have dimension 0, with "noise" and ``affine=True``. Several
-        clusters have at least 1 each.
+        dimension. A single cluster can have dimension 0, with ``affine=True`` and without
+        ``n_variables``. Several clusters have at least 1 each.
 
     Examples
     --------
@@ -443,28 +438,24 @@ def select_n_components(
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
     max_components = as_count(max_components, "max_components", low=1, high=matrix.shape[1])
-    criterion = as_choice(criterion, "criterion", get_args(DimensionsCriterion))
-    sparse = getattr(estimator, "n_variables", None) is not None
-    if criterion == "auto":
-        criterion = "press" if sparse else "noise"
-    if criterion == "press" and not sparse:
-        raise ParameterError(
-            "criterion",
-            "<criterion='press'> always chooses the largest dimension unless <n_variables> is "
-            "set. Set <criterion='noise'>.",
-        )
-
     fit_with = partial(fitted, estimator, X)
-    found = auto.fit_dimensions(fit_with, matrix, estimator, max_components, criterion)
+    found = auto.fit_dimensions(fit_with, matrix, estimator, max_components)
     model = found.model.set_params(init=estimator.get_params()["init"])
     auto.warn_of_largest_dimension(found.clusters, matrix, max_components)
-    by_press = criterion == "press"
-    if not by_press:
+    values = _dimension_table(found, matrix, max_components)
+    clusters, places = np.indices(values.shape)
+    columns: dict[str, Any] = {"cluster": clusters, "n_components": places + 1}
+    if getattr(estimator, "n_variables", None) is None:
+        criterion, margin = "noise", float("nan")
+        columns["eigenvalue"] = values
         names = row_names(X)
         samples = [str(name) for name in (range(len(matrix)) if names is None else names)]
-        auto.warn_of_one_subspace(found.clusters, matrix, max_components, samples, sparse=sparse)
-    columns = _dimension_columns(found, matrix, max_components, by_press=by_press)
-    margin = _dimension_margin(columns) if by_press else float("nan")
+        auto.warn_of_one_subspace(found.clusters, matrix, max_components, samples)
+    else:
+        criterion, margin = "press", min(_best(each, largest=False)[1] for each in values)
+        columns["press"] = values
+    columns["chosen"] = places + 1 == model.n_components_[:, None]
+    columns = {name: table.ravel() for name, table in columns.items()}
     chosen = model.n_components_.tolist()
     best = "dimension is" if len(chosen) == 1 else "dimensions of the clusters are"
     fact = f"The best {best} {in_a_row(chosen)}."
@@ -474,59 +465,23 @@ def select_n_components(
     return Selection(chosen, model, margin, columns, criterion, conclusion)
 
 
-def _dimension_columns(
-    found: "FittedModel", matrix: Array, max_components: int, *, by_press: bool
-) -> dict[str, Array]:
-    """Return the table of `select_n_components`, with one row per cluster and dimension.
+def _dimension_table(found: "FittedModel", matrix: Array, max_components: int) -> Array:
+    """Return what chooses 1, 2, ... dimensions of each cluster, (K, max_components).
 
-    Its columns hold the PRESS or the eigenvalue, and whether the dimension was chosen.
+    That is PRESS of a sparse model, infinite if a cluster is too small for the dimension. Otherwise
+    it is the eigenvalues of the scatter divided by the size, 0 beyond its rank.
     """
-    name = "press" if by_press else "eigenvalue"
-    tabulate = _dimension_table if by_press else _eigenvalue_table
-    values = np.array(tabulate(found, matrix, max_components))
-    clusters, places = np.indices(values.shape)
-    columns = {
-        "cluster": clusters,
-        "n_components": places + 1,
-        name: values,
-        "chosen": places + 1 == found.model.n_components_[:, None],
-    }
-    return {key: table.ravel() for key, table in columns.items()}
-
-
-def _dimension_table(found: "FittedModel", matrix: Array, max_components: int) -> list[Array]:
-    """Return the PRESS of 1, 2, ... loadings in each cluster of a sparse model.
-
-    K arrays (max_components,), infinite if a cluster is too small for the dimension.
-    """
-    tables: list[Array] = []
     clusters, model = found.clusters, found.model
     variables = auto.variables_per_cluster(model, len(clusters.subspaces))
-    for rows, m in zip(clusters.members(matrix), variables, strict=True):
-        most = max(min(max_components, len(rows) - 2, matrix.shape[1]), 1)
-        values = choosing.dimension_by_press(
-            rows, most, m or matrix.shape[1], model.penalty, clusters.affine
-        )
-        tables.append(np.append(values, [np.inf] * (max_components - most)))
-    return tables
-
-
-def _eigenvalue_table(found: "FittedModel", matrix: Array, max_components: int) -> list[Array]:
-    """Return the leading eigenvalues of each cluster's scatter, divided by its size.
-
-    K arrays (max_components,), filled up with zeros.
-    """
-    tables: list[Array] = []
-    for rows in found.clusters.members(matrix):
-        values = principal_axes(rows).eigenvalues[:max_components] / len(rows)
-        tables.append(np.append(values, np.zeros(max_components - len(values))))
-    return tables
-
-
-def _dimension_margin(columns: dict[str, Array]) -> float:
-    """Return the smallest margin over the clusters, as `_best` measures it by PRESS."""
-    clusters = np.unique(columns["cluster"])
-    return min(_best(columns["press"][columns["cluster"] == k], largest=False)[1] for k in clusters)
+    table = np.full((len(variables), max_components), 0.0 if variables[0] is None else np.inf)
+    for own, rows, m in zip(table, clusters.members(matrix), variables, strict=True):
+        if m is None:
+            values: Array = principal_axes(rows).eigenvalues[:max_components] / len(rows)
+        else:
+            most = choosing.largest_dimension(rows, max_components)
+            values = choosing.dimension_by_press(rows, most, m, model.penalty, clusters.affine)
+        own[: len(values)] = values
+    return table
 
 
 def select_n_variables(

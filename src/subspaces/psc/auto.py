@@ -6,11 +6,12 @@ whatever estimator found them, so that `subspaces.selection` chooses in the same
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from subspaces._types import Array, DimensionsCriterion, Penalty
+from subspaces._types import Array, Penalty
 from subspaces.core.row_order import neighbours_depend
 from subspaces.messages import Advice, ChoiceWarning, TrustWarning, use
 from subspaces.pca.verdict import doubts_about_components
@@ -97,26 +98,18 @@ def fit_one(X: Array, settings: Settings) -> Fit:
 def _with_dimensions(X: Array, settings: Settings) -> Fit:
     if not is_auto(settings.n_components):
         return quiet_fit(X, settings)
-    most = settings.max_components
-
-    def fit_with(**changes: Any) -> Fit:
-        return quiet_fit(X, settings, **changes)
-
-    return fit_dimensions(fit_with, X, settings, most, "press")
+    return fit_dimensions(partial(quiet_fit, X, settings), X, settings, settings.max_components)
 
 
-def fit_dimensions(
-    fit_with: FitWith[C], X: Array, asked: Any, max_components: int, method: DimensionsCriterion
-) -> C:
+def fit_dimensions(fit_with: FitWith[C], X: Array, asked: Any, max_components: int) -> C:
     """Return a fit with chosen dimensions: fit and choose in turn until the choice repeats.
 
-    fit_with(n_components=, init=): fits anew; asked: the settings or the estimator that asks;
-    method: the rule of `best_dimensions`.
+    fit_with(n_components=, init=): fits anew; asked: the settings or the estimator that asks.
     """
     found = fit_with(n_components=min(2, max_components))
     seen: set[tuple[int, ...]] = set()
     for _ in range(MAX_ROUNDS):
-        dimensions = best_dimensions(found.clusters, X, asked, max_components, method)
+        dimensions = best_dimensions(found.clusters, X, asked, max_components)
         if dimensions == found.clusters.dimensions or tuple(dimensions) in seen:
             break
         seen.add(tuple(dimensions))
@@ -126,34 +119,23 @@ def fit_dimensions(
     return found
 
 
-def best_dimensions(
-    clusters: Clusters,
-    X: Array,
-    asked: Any,
-    max_components: int,
-    method: DimensionsCriterion,
-) -> list[int]:
-    """Return the dimension that a rule chooses for each cluster, K integers.
+def best_dimensions(clusters: Clusters, X: Array, asked: Any, max_components: int) -> list[int]:
+    """Return the dimension of each cluster, K integers: by PRESS if sparse, otherwise by noise.
 
-    method: "press" or "noise", as in `selection.select_n_components`.
+    By noise it is at least 0 for a single cluster with a mean, otherwise 1. Without axes clusters
+    differ in their means alone, which is another question.
     """
     variables = variables_per_cluster(asked, len(clusters.subspaces))
-    penalty: Penalty = getattr(asked, "penalty", "l1")
-    found = [
-        choosing.dimension_of_members(rows, clusters.affine, max_components, method, m, penalty)
-        for rows, m in zip(clusters.members(X), variables, strict=True)
-    ]
-    return [max(r, fewest_dimensions(asked)) for r in found]
-
-
-def fewest_dimensions(asked: Any) -> int:
-    """Return the smallest dimension to choose: 0 for a single cluster with a mean, otherwise 1.
-
-    Without axes clusters differ in their means alone, which is another question; a subspace through
-    the origin, and sparse loadings, have one axis at least.
-    """
-    sparse = getattr(asked, "n_variables", None) is not None
-    return 0 if asked.n_clusters == 1 and asked.affine and not sparse else 1
+    affine, found = clusters.affine, []
+    fewest = 0 if asked.n_clusters == 1 and affine else 1
+    for rows, m in zip(clusters.members(X), variables, strict=True):
+        most = choosing.largest_dimension(rows, max_components)
+        if m is None:
+            found.append(max(choosing.dimension_by_noise(rows, most, affine), fewest))
+        else:
+            values = choosing.dimension_by_press(rows, most, m, asked.penalty, affine)
+            found.append(int(np.argmin(values)) + 1)
+    return found
 
 
 def variables_per_cluster(asked: Any, n_clusters: int) -> Sequence[int | None]:
@@ -271,11 +253,11 @@ def warn_of_largest_dimension(clusters: Clusters, X: Array, max_components: int)
 
 
 def warn_of_one_subspace(
-    clusters: Clusters, X: Array, max_components: int, names: Sequence[str], *, sparse: bool
+    clusters: Clusters, X: Array, max_components: int, names: Sequence[str]
 ) -> None:
     """Warn of what is doubtful about the dimension of a single cluster, chosen by its noise.
 
-    names (n,): of the samples; sparse: whether loadings are.
+    names (n,): of the samples.
     """
     if len(clusters.subspaces) > 1:
         return
@@ -284,7 +266,7 @@ def warn_of_one_subspace(
     found = choosing.components_of_members(rows, most, affine)
     if found is None:
         return
-    if found.count == 0 and not sparse and not affine:
+    if found.count == 0 and not affine:
         doubt(
             ChoiceWarning,
             "no_component",

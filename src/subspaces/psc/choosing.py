@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from subspaces._types import Array, DimensionsCriterion, Labels, NoiseKind, Penalty
+from subspaces._types import Array, Labels, NoiseKind, Penalty
 from subspaces.core.criteria import costs, own_costs
 from subspaces.core.influence import paper_errors_oblique
 from subspaces.core.likelihood import student_costs
@@ -325,25 +325,6 @@ def largest_dimension(rows: Array, max_components: int) -> int:
     """Return the largest dimension to try for members (n, p): they need two beyond it."""
     n, p = rows.shape
     return max(min(max_components, n - 2, p), 1)
-
-
-def dimension_of_members(
-    rows: Array,
-    affine: bool,
-    max_components: int,
-    method: DimensionsCriterion,
-    n_variables: int | None,
-    penalty: Penalty,
-) -> int:
-    """Return the dimension of a cluster by ``method``; rows (n, p) are from their mean if affine.
-
-    method: "press", otherwise the noise edge, by which it may be 0.
-    """
-    most = largest_dimension(rows, max_components)
-    if method == "press":
-        values = dimension_by_press(rows, most, n_variables or rows.shape[1], penalty, affine)
-        return int(np.argmin(values)) + 1
-    return dimension_by_noise(rows, most, affine)
 
 
 def variable_candidates(n_features: int) -> list[int]:
