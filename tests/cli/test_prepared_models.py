@@ -140,7 +140,7 @@ def test_wrong_columns_are_refused(run, wine, tmp_path):
         pytest.raises(ValueError, match="X has 12 features, but PSC is expecting 13"),
     ):
         model.transform(wine.to_numpy()[:, 1:])
-    with refuses("X", naming=["[0, 1]"]):
+    with refuses("X", naming=["0 and 1"]):
         model.predict(pd.concat([wine[["alcohol"]], wine], axis=1))
 
 

@@ -81,7 +81,7 @@ def test_no_word_of_python_is_left():
         ("use <ignore=[...]> to leave out", "use --ignore to leave out"),
         ("<n_components=[1, 2]> differ", "--dims 1,2 differ"),
         ("a lower floor, or <log='no'>", "a lower floor, or --no-log"),
-        ("the rank of <X>, 5", "the rank of the table, 5"),
+        ("<X> has rank 5", "The table has rank 5"),
         ("use another <random_state>", "use another --seed"),
     ],
 )  # fmt: skip
