@@ -15,7 +15,7 @@ from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans
 from subspaces.app.report import SECTIONS, render, write, write_pca
 from subspaces.app.report._canvas import colour
 from subspaces.app.report._findings import gather
-from subspaces.app.report._page import _parsed_once
+from subspaces.app.report._page import _parsed_once, _without_rare_traces
 from subspaces.app.report._tables import decimals_of, number_cell, percent_cell
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import means_or_directions, stability
@@ -314,6 +314,14 @@ def test_plotly_is_parsed_once():
     assert len(found) == len(whole) + 2
     assert found.endswith("})));")
     assert _parsed_once("something else") == "something else"
+
+
+def test_plotly_starts_only_the_traces_of_the_page():
+    whole = get_plotlyjs()
+    found = _without_rare_traces(whole)
+    assert ".register([" in found
+    assert 100 < len(whole) - len(found) < 1000
+    assert _without_rare_traces("something else") == "something else"
 
 
 def test_many_samples_are_thinned_and_the_page_says_so():
