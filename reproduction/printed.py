@@ -36,7 +36,7 @@ def solve(problem, seed, n_starts=STARTS):
     """The run with the lowest objective from random first partitions."""
     seeds = range(n_starts * seed, n_starts * (seed + 1))
     starts = [("random", random_labels)] * n_starts
-    runs = search(problem, starts, seeds, Plan(RowsInView, "objective", False, 50))
+    runs = search(problem, starts, seeds, Plan("objective", False, 50))
     return min((run.clustering for run in runs), key=lambda found: found.objective)
 
 
