@@ -147,6 +147,23 @@ def test_the_heat_map_has_bars_and_standardised_values(model):
     assert ax.figure.get_size_inches()[0] == 3.5
 
 
+def test_metadata_of_a_heat_map_look_like_no_cluster_and_have_a_legend(model):
+    known = {"kind": KINDS, "lab": np.where(np.arange(len(KINDS)) % 2, "x", "y")}
+    ax = plots.heat_map(model, TABLE, by={**known, "alcohol": WINES.data["alcohol"]}, n_shown=6)
+    legend = ax.get_legend()
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert [text for text in texts if text] == [
+        "kind", *sorted(set(map(str, KINDS))), "lab", "x", "y", "alcohol", "11.03", "14.83",
+    ]  # fmt: skip
+    shades = dict(
+        zip(texts, (patch.get_facecolor() for patch in legend.get_patches()), strict=True)
+    )
+    clusters = {colors.to_rgba(shade) for shade in plots.COLOURS}
+    assert shades["lab"][3] == 0.0
+    assert shades["x"] != shades["y"]
+    assert not clusters & {shades["x"], shades["y"]}
+
+
 def test_a_recipe_and_a_method_without_subspaces_are_drawn():
     counts = np.exp2(
         generic(40, 60) + 4 * np.repeat([[0.0], [1.0]], 20, axis=0) * (np.arange(60) < 9)

@@ -487,7 +487,9 @@ def test_a_clear_cut_cluster_says_its_class_in_words(union):
 def test_only_known_classes_have_the_colours_of_clusters(union):
     model = PSC(2, n_components=2, random_state=0).fit(union.data)
     known = [f"of {k}" for k in model.labels_]
-    page = render(model, union.data, classes=known, metadata={"site": known})
+    age = np.linspace(20.5, 64.5, len(known))
+    page = render(model, union.data, classes=known, metadata={"site": known, "age": age})
+    assert '<b>age</b><span>20.5<i class="scale"></i>64.5</span>' in page
     columns = figures_of(page)["overview"]["layout"]["meta"]["columns"]
     cluster, known, site = ([level["color"] for level in each["levels"]] for each in columns[:3])
     assert cluster == known

@@ -16,6 +16,8 @@ from subspaces.runtime.parameters import as_count
 
 # Most samples that a heat map has room for, and levels that a legend has.
 MOST_SAMPLES, MOST_LISTED = 1000, 10
+# Bars whose colours a legend explains side by side.
+ABREAST = 3
 GREY = "0.75"
 
 
@@ -128,7 +130,8 @@ def heat_map(
         The data of ``fit``. For a Pipeline, pass the table that the whole Pipeline was fitted to.
         Missing values are white.
     by : array-like of shape (n,), mapping of them, or DataFrame, optional
-        Known classes and other metadata, one bar for each.
+        Known classes and other metadata, one bar for each. The classes of the first have the
+        colours of the clusters that match them. The others are purple.
     n_shown : int, default 30
         Largest number of variables, an equal part for each cluster.
     names : sequence of str of length p, optional
@@ -162,12 +165,18 @@ def heat_map(
     order = picture.by_cluster(labels, along, MOST_SAMPLES)
     values = picture.standardised(rows[:, variables])[order].T
     shades = [_shades(labels[order])]
-    shades += [_of_bar(bar, labels, facts.n_clusters)[order] for bar in bars]
+    colours = [
+        _colours_of(bar, labels, facts.n_clusters, first=place == 0)
+        for place, bar in enumerate(bars)
+    ]
+    shades += [_of_bar(bar, own)[order] for bar, own in zip(bars, colours, strict=True)]
     gap = np.ones((1, len(order), 3))
     cells = np.concatenate([np.stack(shades), gap, _blue_and_orange(values)])
     ticks = ["cluster", *(style.short_name(bar.name) for bar in bars)]
     at = [*range(len(ticks)), *range(len(ticks) + 1, len(cells))]
-    with style.canvas(ax, figsize=(style.COLUMN, 0.9 + 0.13 * len(cells))) as ax:
+    columns = _entries(bars, colours)
+    height = 0.9 + 0.13 * (len(cells) + max(map(len, columns), default=0))
+    with style.canvas(ax, figsize=(style.COLUMN, height)) as ax:
         ax.imshow(cells, aspect="auto", interpolation="nearest")
         ax.spines[:].set_visible(False)
         ax.set_yticks(at, [*ticks, *(called[j] for j in variables)], parse_math=False)
@@ -179,7 +188,7 @@ def heat_map(
         ax.tick_params(length=0)
         ax.set_xlabel(f"cluster ({len(order)} samples)")
         _scale_of_heat(ax)
-        _legend_of_bars(ax, bars, labels, facts.n_clusters)
+        _draw_legend_of_bars(ax, columns)
     return ax
 
 
@@ -212,13 +221,26 @@ def _shades(codes: Labels) -> Array:
     return np.array([to_rgb(GREY if c < 0 else style.colour_of(int(c))) for c in codes])
 
 
-def _of_bar(bar: picture.Column, labels: Labels, n_clusters: int) -> Array:
+def _colours_of(bar: picture.Column, labels: Labels, n_clusters: int, *, first: bool) -> Array:
+    """Return the colour (m, 3) of each level of a bar, or of the ends of a scale.
+
+    Levels of the first bar match clusters. Others are purple, so that they do not look like one.
+    """
+    from matplotlib import colormaps
+
+    if not bar.levels:
+        return np.asarray(colormaps["cividis"]([0.0, 1.0])[:, :3])
+    if first:
+        return _shades(picture.as_colours_of_clusters(bar, labels, n_clusters))
+    return np.asarray(colormaps["Purples_r"](np.linspace(0.0, 0.75, len(bar.levels)))[:, :3])
+
+
+def _of_bar(bar: picture.Column, colours: Array) -> Array:
     """Return the colour (n, 3) of each sample in the bar of a column."""
     from matplotlib import colormaps
 
     if bar.levels:
-        colours = np.append(picture.as_colours_of_clusters(bar, labels, n_clusters), -1)
-        return _shades(colours[bar.codes])
+        return np.vstack([colours, _shades(np.array([-1]))])[bar.codes]
     low, high = np.nanmin(bar.values), np.nanmax(bar.values)
     shares = (bar.values - low) / (high - low if high > low else 1.0)
     shown = colormaps["cividis"](np.nan_to_num(shares))[:, :3]
@@ -246,18 +268,32 @@ def _scale_of_heat(ax: Axes) -> None:
     bar.outline.set_visible(False)
 
 
-def _legend_of_bars(ax: Axes, bars: list[picture.Column], labels: Labels, n_clusters: int) -> None:
-    """Set a legend of the levels of the bars above the Axes."""
+def _entries(bars: list[picture.Column], colours: list[Array]) -> list[list[tuple[str, Any]]]:
+    """Return columns of a legend, all of one length: the name of each bar, its colours below."""
+    columns: list[list[tuple[str, Any]]] = [[] for _ in range(ABREAST)]
+    explained = 0
+    for bar, shades in zip(bars, colours, strict=True):
+        ends = [] if bar.levels else [np.nanmin(bar.values), np.nanmax(bar.values)]
+        entries = [style.short_name(level) for level in bar.levels] or [f"{x:.4g}" for x in ends]
+        if len(entries) <= MOST_LISTED:
+            own = [(style.short_name(bar.name), None), *zip(entries, shades, strict=True)]
+            columns[explained % ABREAST] += own
+            explained += 1
+    rows = max(map(len, columns))
+    return [own + [("", None)] * (rows - len(own)) for own in columns if own]
+
+
+def _draw_legend_of_bars(ax: Axes, columns: list[list[tuple[str, Any]]]) -> None:
+    """Set the legend above the Axes."""
     from matplotlib.patches import Patch
 
-    patches = [
-        Patch(color=style.colour_of(int(colour)), label=style.short_name(level))
-        for bar in bars
-        if 0 < len(bar.levels) <= MOST_LISTED
-        for level, colour in zip(
-            bar.levels, picture.as_colours_of_clusters(bar, labels, n_clusters), strict=True
-        )
-    ]
-    if patches:
-        place = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "ncols": 3}
-        style.legend(ax, handles=patches, borderaxespad=0.2, handlelength=1, **place)
+    if columns:
+        handles = [
+            Patch(color="none" if shade is None else shade, label=text)
+            for column in columns
+            for text, shade in column
+        ]
+        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.01)}
+        place |= {"columnspacing": 1.0, "labelspacing": 0.3, "borderaxespad": 0.2}
+        place |= {"handlelength": 1, "fontsize": style.NAME_SIZE, "ncols": len(columns)}
+        style.legend(ax, handles=handles, **place)

@@ -20,7 +20,7 @@ from subspaces.app.report._canvas import (
 )
 from subspaces.app.report._draft import POINT, Draft
 from subspaces.app.report._findings import Findings
-from subspaces.app.report._names import as_text, escape, plotly_text
+from subspaces.app.report._names import as_text, escape, number, plotly_text
 from subspaces.facts import facts_of, rows_before_axes
 from subspaces.plots import _picture as picture
 from subspaces.plots._picture import Column
@@ -182,12 +182,16 @@ def _legend(found: Findings) -> str:
     """Return the HTML of what the colours of the bars mean; "" if there are none."""
     lines = []
     for bar in found.columns[:BARS]:
-        if 0 < len(bar.levels) <= LISTED:
-            entries = "".join(
-                f'<span><i style="background:{shade}"></i>{escape(level)}</span>'
-                for level, (shade, _) in zip(bar.levels, _looks(found, bar), strict=True)
-            )
-            lines.append(f"<p><b>{escape(bar.name)}</b>{entries}</p>")
+        known = bar.values[np.isfinite(bar.values)]
+        entries = [
+            f'<span><i style="background:{shade}"></i>{escape(level)}</span>'
+            for level, (shade, _) in zip(bar.levels, _looks(found, bar), strict=True)
+        ]
+        if not bar.levels and len(known):
+            low, high = (escape(number(end)) for end in (known.min(), known.max()))
+            entries = [f'<span>{low}<i class="scale"></i>{high}</span>']
+        if 0 < len(entries) <= LISTED:
+            lines.append(f"<p><b>{escape(bar.name)}</b>{''.join(entries)}</p>")
     return f'<div class="legend small">{"".join(lines)}</div>' if lines else ""
 
 

@@ -357,6 +357,10 @@ def percent_cell(share: float) -> str:
     """
     if share != share:
         return number_cell(share)
+    return f'<td class="n" data-value="{share:.6g}">{escape(in_percent(share))}</td>'
+
+
+def in_percent(share: float) -> str:
+    """Return a share in % with one decimal, as all of its column have."""
     text = "< 0.1" if 0.0 < share < 0.001 else f"{100 * share:.1f}"
-    text = "> 99.9" if text == "100.0" and share < 1.0 else text
-    return f'<td class="n" data-value="{share:.6g}">{escape(text)} %</td>'
+    return f"{'> 99.9' if text == '100.0' and share < 1.0 else text} %"
