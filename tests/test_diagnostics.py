@@ -232,8 +232,8 @@ BAD = {
     "sparse": (sparse.csr_array(GOOD), TypeError, "toarray"),
     "one sample": (GOOD[:1], ValueError, "1 sample. You need at least 2"),
     "no variables": (GOOD[:, :0], ValueError, "0 feature"),
-    "too large": (GOOD * 1e200, ValueError, "Divide X by a constant"),
-    "too small": (GOOD * 1e-200, ValueError, "Divide X by a constant"),
+    "too large": (GOOD * 1e200, ValueError, "Multiply X by a constant"),
+    "too small": (GOOD * 1e-200, ValueError, "Multiply X by a constant"),
 }
 
 

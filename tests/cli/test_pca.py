@@ -322,7 +322,7 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(fails, table, tmp_path, ar
 def test_a_table_that_is_too_small_leaves_nothing(fails, tmp_path):
     path = write_frame(tmp_path / "t.csv", frame_of(simulated())[:4])
     said = fails("pca", path, "--out", tmp_path / "r")
-    assert "the table has only 4 samples. You need at least 5" in said
+    assert "The table has only 4 samples. You need at least 5" in said
     assert not (tmp_path / "r").exists()
 
 
