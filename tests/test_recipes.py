@@ -441,7 +441,7 @@ class TestTheRecipeAsOneModel:
         for text in (without, page):
             assert "amples scaled to a total of" in text
             assert "g45" in text
-        assert "differ more than by chance" in page  # effects need the deviations of all axes
+        assert "differ by more than chance" in page  # effects need the deviations of all axes
         assert not hasattr(recipe[-1], "preparation_")
 
     def test_the_heat_map_of_its_page_has_the_values_before_the_axes(self, recipe, frame, tmp_path):

@@ -28,7 +28,14 @@ import numpy as np
 from scipy import sparse
 
 from subspaces._types import Array, Counts, ExpressionKind
-from subspaces.messages import Advice, DataWarning, ParameterError, SubspacesWarning, percent
+from subspaces.messages import (
+    Advice,
+    DataWarning,
+    ParameterError,
+    SubspacesWarning,
+    literal,
+    percent,
+)
 from subspaces.preparation import as_figure
 
 # A logarithm to base 2 beyond this would be of an intensity above 2^30, which no scanner gives.
@@ -50,8 +57,7 @@ HIGH = 0.1
 BATCHES = {"batch", "batch_id", "plate", "lane", "donor", "patient", "study", "chip", "array_id"}
 # Most values that are looked at at once.
 BLOCK = 1 << 20
-FROM_0_UP = Advice("if these are counts, check the table, because counts are never negative")
-ROUNDED_RATIOS = Advice("set <kind='ratios'> for rounded log ratios", "kind", "ratios")
+ROUNDED_RATIOS = Advice("set <kind='ratios'> if they are rounded log ratios", "kind", "ratios")
 FOR_ARRAYS = Advice(
     "use <recipes.expression> if these are microarrays",
     command="use --preset expression if these are microarrays",
@@ -120,9 +126,9 @@ def doubt(reading: Reading) -> SubspacesWarning | None:
     words = {"ratios": "log ratios", "log": "logarithms"}.get(reading.kind, reading.kind)
     return DataWarning(
         "negative_whole",
-        "All values are whole numbers, but {negative:%} are negative, so they were treated as "
+        "The values are whole numbers, but {negative:%} are negative, so they were treated as "
         "{words}.",
-        FROM_0_UP,
+        Advice("check the table if they should be counts"),
         negative=reading.negative,
         words=words,
         smallest=reading.smallest,
@@ -152,8 +158,8 @@ def read_cells(X: Any) -> Reading:
         fact = f"Values from {span} cannot be counts or logarithms of counts."
         raise ParameterError("X", fact, Advice("pass the raw counts"), FOR_ARRAYS)
     if found.negative > 0 and found.whole >= WHOLE:
-        fact = f"Whole numbers from {span} cannot be counts or logarithms."
-        raise ParameterError("X", fact, FROM_0_UP, ROUNDED_RATIOS)
+        fact = f"Single-cell values cannot be negative whole numbers, but these go from {span}."
+        raise ParameterError("X", fact, Advice("check the table"), ROUNDED_RATIOS)
     if found.negative > 0:
         return found
     if found.whole >= WHOLE:
@@ -259,11 +265,15 @@ def batch_hint(names: Iterable[Any]) -> SubspacesWarning | None:
     found = [str(name) for name in names if str(name).lower() in BATCHES]
     if not found:
         return None
+    fact = "Columns {names:'} look like batches but are used as genes."
+    if len(found) == 1:
+        fact = "Column {names:'} looks like a batch but is used as a gene."
+    them = "it" if len(found) == 1 else "them"
     return DataWarning(
         "batch",
-        "Column {variable!r} looks like a batch but is used as a gene.",
-        Advice("leave it out", "ignore", found, command=f"add <ignore={found}>"),
-        variable=found[0],
+        fact,
+        Advice(f"leave {them} out", "ignore", found, command=f"add <ignore={literal(found)}>"),
+        names=found,
     )
 
 

@@ -17,6 +17,11 @@ from subspaces.named_table import Table, first_gap
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.serialise import serialisable
 
+# What to do about values that have no logarithm.
+FLOOR_OF_0 = Advice("set <floor=0>", "floor", 0.0)
+NO_LOG = Advice("leave out <log> if the values are already logarithms", "log")
+SAME_UNITS = Advice("check that both tables have the same units")
+
 
 @serialisable
 @dataclass(frozen=True, repr=False)
@@ -89,13 +94,17 @@ class Preparation:
             steps.append("samples centred")
         kept, seen = len(self.variable_names), self.n_seen or len(self.needed)
         if kept < seen:
-            steps.append(f"kept the {kept:,} of {seen:,} variables that vary most")
+            which = "one" if kept == 1 else f"{kept:,}"
+            vary = "varies" if kept == 1 else "vary"
+            steps.append(f"kept the {which} of {seen:,} variables that {vary} most")
         if self.spread is not None:
             steps.append("variables scaled to mean 0 and standard deviation 1")
         elif self.centre is not None:
             steps.append("variables centred")
         if self.axes is not None:
-            steps.append(f"kept the first {len(self.axes)} principal axes")
+            a = len(self.axes)
+            which = "first principal axis" if a == 1 else f"first {a} principal axes"
+            steps.append(f"kept the {which}")
         return ", ".join(steps)
 
     def __repr__(self) -> str:
@@ -138,7 +147,9 @@ def learn_preparation(
     if floor is not None:
         as_real(floor, "floor", low=-np.inf)
     names = table.variable_names
-    data = log_above_floor(table.data, table.sample_names, names, floor=floor, log=log)
+    data = log_above_floor(
+        table.data, table.sample_names, names, FLOOR_OF_0, NO_LOG, floor=floor, log=log
+    )
     kept = np.arange(data.shape[1])
     if top_variables is not None:
         why, p = " for {p:#variable}", len(kept)
@@ -167,6 +178,7 @@ def prepare(table: Table, preparation: Preparation) -> Table:
         data,
         matched.sample_names,
         matched.variable_names,
+        SAME_UNITS,
         floor=preparation.floor,
         log=preparation.log,
         offset=preparation.offset,
@@ -283,13 +295,13 @@ def check_totals(totals: Array, total: float, samples: Sequence[Any]) -> None:
     if len(empty):
         i = int(empty[0])
         rest = f"{len(empty) - 1} other sample{'s' * (len(empty) > 2)}"
-        more = f" and of {rest}" if len(empty) > 1 else ""
+        more, them = (f" and of {rest}", "them") if len(empty) > 1 else ("", "it")
         raise ParameterError(
             "X",
             "The values of sample {sample!r}{more} add up to {total:g}, so they cannot be "
             "scaled to a total.",
             Advice("check the table"),
-            Advice("leave the sample out", command="leave the sample out with --ignore"),
+            Advice(f"leave {them} out", command=f"leave {them} out with --ignore"),
             sample=samples[i],
             total=float(totals[i]),
             more=more,
@@ -300,29 +312,27 @@ def log_above_floor(
     data: Array,
     samples: Sequence[Any],
     variables: Sequence[Any],
-    *,
+    *advice: Advice,
     floor: float | None = None,
     log: bool = False,
     offset: float = 1.0,
 ) -> Array:
-    """Return the values raised to the floor and, with ``log``, as log2(offset + value)."""
+    """Return the values raised to the floor and, with ``log``, as log2(offset + value).
+
+    advice: what to do about values that have no logarithm.
+    """
     data = data if floor is None else np.maximum(data, floor)
     if not log:
         return data
     bad = data < 0 if offset else data <= 0
     if bad.any():
         i, j = (int(index) for index in np.argwhere(bad)[0])
-        span, floor_to = (
-            ("of 0 or more", "<floor=0>") if offset else ("above 0", "a <floor> above 0")
-        )
-        advice = [Advice(f"set {floor_to}", "floor", 0.0 if offset else None)]
         raise ParameterError(
             "log",
             "Logarithms need values {span}, but {variable!r} is {value:g} in sample {sample!r}.",
             *advice,
-            Advice("set <log='no'> if the values are already logarithms", "log", "no"),
             value=float(data[i, j]),
-            span=span,
+            span="of 0 or more" if offset else "above 0",
             sample=samples[i],
             variable=variables[j],
             count=int(bad.sum()),

@@ -55,7 +55,7 @@ WORDS = [
     ([*FIT, "--preset", "genes"], "'genes' is not one of 'expression', 'cells'"),
     ([*FIT, "--preset", "expression", "--scale"], "--scale and --preset expression do not"),
     ([*FIT, "--preset", "expression", "--kind", "genes"], "'genes' is not one of 'intensities'"),
-    ([*FIT, "--kind", "counts"], "--kind only works with --preset expression or cells"),
+    ([*FIT, "--kind", "counts"], "--kind only works with --preset"),
     ([*FIT, "--criterion", "x"], "'x' is not one of 'auto', 'influence'"),
     ([*FIT, "--method", "PCS"], "--method PCS is unknown. Choose from PSC"),
     ([*FIT, "--method", "KMeans"], "subspaces compare"),
@@ -88,7 +88,7 @@ WORDS = [
     (["pca", "data.csv", "--level", "nan"], "--level nan is out of range"),
     (["pca", "data.csv", "--scale", "--no-center"], "--scale and --no-center do not work together"),
     (["pca", "data.csv", "--preset", "expression", "--no-center"], "--no-center and --preset"),
-    (["pca", "data.csv", "--kind", "log"], "--kind only works with --preset expression or cells"),
+    (["pca", "data.csv", "--kind", "log"], "--kind only works with --preset"),
     (["pca", "data.csv", "--labels", "type", "--classes", "data.csv"], "--labels and --classes"),
     (["pca", "data.csv", "--out", "pca"], "pca already has scores.csv"),
     (["pca", "data.csv", "--out", "data.csv"], "data.csv is a file, not a folder"),
@@ -245,7 +245,7 @@ def test_equal_samples_are_refused(fails, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["name,a,b", *[f"s{i},1.5,2" for i in range(9)]]))
     for command in (["fit", "--clusters", 2], ["select"], ["influence", "--dims", 1], ["pca"]):
-        assert "all samples are identical, so there" in fails(command[0], path, *command[1:])
+        assert "all samples are identical" in fails(command[0], path, *command[1:])
 
 
 def test_variables_of_unlike_scale_are_scaled_and_that_is_said(run, tmp_path):

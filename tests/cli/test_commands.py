@@ -131,7 +131,7 @@ def test_compare_names_a_method_that_fails(run, fails, union_file):
     ("arguments", "message"),
     [
         (["--clusters", 2, "--dims", "two"], "--dims 'two'"),
-        (["--clusters", 2, "--dims", "auto"], "--dims auto only works with subspaces fit"),
+        (["--clusters", 2, "--dims", "auto"], "compare does not take --dims auto"),
         (["--clusters", 2, "--methods", "psc,PCS"], "--methods PCS is unknown. Choose from PSC"),
         (["--clusters", 2, "--methods", ","], "--methods is empty"),
         (["--clusters", 2, "--dims", "1,2,3"], "3 numbers for --clusters 2"),

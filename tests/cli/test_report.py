@@ -98,7 +98,7 @@ def test_what_the_page_lacks_is_said(run, counts, tmp_path):
     assert "Stable (" not in parts(out / "report.html")[0]
     (out / "markers.csv").rename(out / "elsewhere.csv")
     ended = run("report", out, "--force", "--title", "Mine")
-    assert f"Note: {out} does not have all files of this fit" in ended.err
+    assert f"Note: The other files of this fit are not next to {out}" in ended.err
     words, sections = parts(out / "report.html")
     assert not {"agreement", "markers"} & set(sections)
     assert "Mine" in words
@@ -106,7 +106,7 @@ def test_what_the_page_lacks_is_said(run, counts, tmp_path):
     assert run("report", out, "--force").err == ""
     (out / "labels.csv").write_text("sample,cluster,class\ns0,1,other\n")
     ended = run("report", out, "--force", "--json")
-    assert "does not have all files of this fit" in ended.err
+    assert "The other files of this fit are not next to" in ended.err
     assert ended.document["out"] == str(out / "report.html")
     assert "PSC: 2 clusters" in parts(out / "report.html")[0]
 

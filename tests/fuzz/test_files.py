@@ -92,7 +92,7 @@ def little_memory(container):
 def test_a_small_gzip_file_that_unpacks_to_a_large_one(tmp_path):
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"1,2\n" * 2_000_000))
-    with pytest.raises(ValueError, match=r"bomb.csv.gz unpacks to more than 3.12 MB"):
+    with pytest.raises(ValueError, match=r"bomb.csv.gz needs more than the"):
         read_table(path)
 
 

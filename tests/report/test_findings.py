@@ -116,7 +116,7 @@ def test_a_method_without_subspaces_shares_its_weights(union):
     ("options", "message"),
     [
         ({"classes": [0, 1]}, "classes has 2 entries for 45 samples"),
-        ({"sample_names": ["a"]}, "sample_names has 1 entries for 45 samples"),
+        ({"sample_names": ["a"]}, "sample_names has 1 entry for 45 samples"),
         ({"variable_names": list("abc")}, "variable_names has 3 entries for 12 variables"),
         (
             {"X": np.ones((3, 12))},

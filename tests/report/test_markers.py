@@ -64,7 +64,7 @@ def test_charts_and_tables_begin_with_what_is_beyond_chance(fitted):
     assert bars["text"][2].startswith("x1: ")
     assert numbers(bars["marker"]["opacity"])[:3] == [1.0, 1.0, 0.35]
     words = words_of(page)
-    assert words.count("2 of 120 variables differ more than by chance.") == 2
+    assert words.count("2 of 120 variables differ by more than chance.") == 2
 
 
 def test_columns_that_are_not_known_are_left_out(fitted):

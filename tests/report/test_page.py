@@ -110,7 +110,7 @@ def test_one_sample_tells_nothing_of_a_group(union):
     page = render(model, far)
     cards = section(page, "clusters").split("<article")
     assert 'The only sample is <bdi class="name">sample 45</bdi>.' in cards[3]
-    assert "differ more than by chance" not in cards[3]
+    assert "differ by more than chance" not in cards[3]
     assert not {"own-2", "loadings-2", "apart-2"} & set(figures_of(page))
     assert {"own-1", "loadings-1", "apart-1"} <= set(figures_of(page))
     variables = section(page, "variables")
@@ -251,11 +251,11 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     settings = {"n_init": 1, "max_clusters": 3, "max_components": 2, "random_state": 0}
     model = PSC("auto", n_components="auto", **settings).fit(union.data)
     page = render(model)
-    words = "PSC chose the number of clusters and the dimensions. The result is "
+    words = "PSC chose the number of clusters and the dimensions: "
     assert words in section(page, "choice")
     answers = re.findall(r"<li.*?</li>", section(page, "choice"))
     assert len(answers) == len(model.selection_["answers"])
-    assert "2 clusters: 2 dimensions through the origin (chosen)" in answers[0]
+    assert "2 clusters of dimension 2 through the origin (chosen)" in answers[0]
     assert answers[0].startswith('<li class="chosen">')
     assert "<svg" not in answers[0]
     drawn = re.findall(r"<li.*?</li>", section(render(model, union.data), "choice"))
@@ -263,7 +263,7 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
     colours = [set(re.findall(r'stroke="(#\w+)"', each)) for each in drawn]
     assert [len(each) for each in colours] == [2, 3]
     fixed = PSC(2, n_components="auto", **settings).fit(union.data)
-    assert "PSC chose the dimensions. " in section(render(fixed), "choice")
+    assert "PSC chose the dimensions: " in section(render(fixed), "choice")
 
 
 def test_warnings_stand_among_the_findings(union):
@@ -505,7 +505,7 @@ def test_clusters_have_the_names_that_they_are_given(union):
     assert '<option value="1">T cells</option>' in section(page, "samples")
     levels = figures_of(page)["overview"]["layout"]["meta"]["columns"][0]["levels"]
     assert [each["name"] for each in levels] == ["B <cells>", "T cells"]
-    with pytest.raises(ValueError, match="names has 1 entries for 2 clusters"):
+    with pytest.raises(ValueError, match="names has 1 entry for 2 clusters"):
         render(model, names=["B"])
 
 

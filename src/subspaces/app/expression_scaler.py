@@ -31,6 +31,7 @@ from subspaces.messages import (
 )
 from subspaces.named_table import Table, first_gap
 from subspaces.preparation import (
+    SAME_UNITS,
     Preparation,
     as_figure,
     check_totals,
@@ -52,6 +53,7 @@ N_GENES = 2000
 # custom, and the median total above which samples are taken for tissue. The 1 in log2(1 + x) is
 # then about the size of the noise: one to three molecules of a cell, some twenty reads of a tissue.
 PER_CELL, PER_MILLION, DEEPEST_CELL = 1e4, 1e6, 1e5
+FLOOR_ABOVE_0 = Advice("set a <floor> above 0", "floor")
 LOGGED_ALREADY = Advice("set <log='no'> if the values are already logarithms", "log", "no")
 
 
@@ -163,7 +165,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             warn(hint)
         names = _names(X, table.shape)
         self._decide(table, names)
-        values, means = self._log_values(table, names)
+        values, means = self._log_values(table, names, FLOOR_ABOVE_0, LOGGED_ALREADY)
         self.genes_ = _most_variable(values, means, self.n_genes)
         ratios = _dense_part(values, means, self.genes_)
         self.mean_ = ratios.mean(axis=0)
@@ -207,7 +209,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         table = as_table(X, min_samples=1)
         validate_data(self, X, reset=False, skip_check_array=True)
-        values, means = self._log_values(table, _names(X, table.shape))
+        values, means = self._log_values(table, _names(X, table.shape), SAME_UNITS)
         return _dense_part(values, means, self.genes_) - self.mean_
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -280,19 +282,19 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
                     "kind",
                     "Some {kind} are 0 or negative (smallest: {smallest:g}), so their "
                     "logarithm does not exist.",
-                    Advice("set <kind='counts'> for counts", "kind", "counts"),
+                    FLOOR_ABOVE_0,
                     LOGGED_ALREADY,
                     kind=self.kind_,
                     smallest=reading.smallest,
                 )
             fact = "<floor={value:g}> is not positive, so its logarithm does not exist."
-            raise ParameterError("floor", fact, Advice("set a floor above 0"), value=floor)
+            raise ParameterError("floor", fact, FLOOR_ABOVE_0, value=floor)
         if reading.largest <= floor and self.total_ is None:
             raise ParameterError(
                 "floor",
                 "<floor={value:g}> is above all values (largest: {largest:.3g}).",
-                Advice("set a lower floor", "floor"),
-                LOGGED_ALREADY,
+                Advice("set a lower <floor>", "floor"),
+                *([LOGGED_ALREADY] if self.logged_ else []),
                 value=floor,
                 largest=reading.largest,
             )
@@ -333,9 +335,12 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             )
         )
 
-    def _log_values(self, table: Array | Sparse, names: Names) -> tuple[Any, Array]:
+    def _log_values(
+        self, table: Array | Sparse, names: Names, *advice: Advice
+    ) -> tuple[Any, Array]:
         """Return the values on the log scale, (n, p), and each sample's mean of them, (n,).
 
+        advice: what to do about values that have no logarithm.
         The means are 0 if samples are not to be centred. A sparse table stays sparse if its
         zeros stay zeros.
         """
@@ -344,9 +349,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             values = _sparse_logs(table, self.total_, log=self.logged_)
         else:
             values = scaled_to_total(as_dense(table), self.total_, names[0])
-            values = log_above_floor(
-                values, *names, floor=self.floor_, log=self.logged_, offset=self.offset_
-            )
+            steps: dict[str, Any] = {"floor": self.floor_, "log": self.logged_}
+            values = log_above_floor(values, *names, *advice, offset=self.offset_, **steps)
         if not as_flag(self.centre_samples, "centre_samples"):
             return values, np.zeros(table.shape[0])
         return values, np.asarray(values.mean(axis=1)).ravel()

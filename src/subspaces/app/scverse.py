@@ -24,7 +24,7 @@ from subspaces.diagnostics import PCAComponents
 from subspaces.diagnostics import pca_components as components_of
 from subspaces.estimators import PSC
 from subspaces.expression_values import counts_hint
-from subspaces.messages import ParameterError, ParameterTypeError
+from subspaces.messages import ParameterError, ParameterTypeError, listed
 from subspaces.psc.probabilities import with_largest
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_count, check_options
@@ -212,7 +212,7 @@ def pca_components(
     matrix, name = _chosen_matrix(adata, layer, use_rep)
     if is_dask(matrix):
         raise ParameterTypeError(
-            "adata", "{name} is a Dask array. Load it with adata.to_memory().", name=name
+            "adata", "{name} is a Dask array. Load it first: adata = adata.to_memory().", name=name
         )
     if use_rep is None and (hint := counts_hint(matrix, name)):
         warn(hint)
@@ -315,7 +315,7 @@ def _check_source(adata: AnnData, layer: str | None, use_rep: str | None) -> Non
         )
     if adata.isbacked:
         raise ParameterError(
-            "adata", "<adata> is backed by a file. Load it with adata.to_memory()."
+            "adata", "<adata> is backed by a file. Load it first: adata = adata.to_memory()."
         )
     if layer is not None and use_rep is not None:
         fact = (
@@ -339,7 +339,7 @@ def _chosen_matrix(adata: AnnData, layer: str | None, use_rep: str | None) -> tu
 def _entry(entries: Any, name: str, where: str) -> Any:
     if name not in entries:
         # In anndata 0.13 X is the layer None.
-        known = ", ".join(repr(entry) for entry in entries if entry is not None)
+        known = listed([repr(entry) for entry in entries if entry is not None])
         there = f"has {known}" if known else "is empty"
         fact = f"adata.{where} has no {{name!r}}. It {{there}}."
         raise ParameterError("adata", fact, name=name, there=there)
@@ -387,9 +387,10 @@ def _centred(matrix: Array | Sparse, batches: Codes | None) -> Any:
     if batches is None:
         return matrix
     if not isinstance(matrix, np.ndarray):
+        kind, method = ("Dask", "compute()") if is_dask(matrix) else ("large sparse", "toarray()")
         raise ParameterTypeError(
             "batch_key",
-            "<batch_key> needs a dense table. Set adata.X = adata.X.toarray(), or choose "
+            f"<batch_key> does not work with a {kind} table. Convert it with {method}, or choose "
             "a <use_rep>.",
         )
     centred = matrix + np.nanmean(matrix, axis=0)
@@ -444,8 +445,8 @@ def _recipe_input(
     if is_dask(matrix):
         raise ParameterTypeError(
             "adata",
-            "{name} is a Dask array, and psc cannot prepare those. Load it with "
-            "adata.to_memory(), or set <n_components> to skip the preparation.",
+            "{name} is a Dask array, which psc cannot prepare. Run adata = adata.to_memory() "
+            "first, or set <n_components> to skip the preparation.",
             name=name,
         )
     if batches is None:

@@ -115,7 +115,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> Array | None:
         raise ParameterError(name, fact, n=n_samples)
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if len(wrong):
-        fact = f"<{name}> has the value {{value}} at row {{row}}. Use finite numbers from 0 up."
+        fact = f"<{name}> has the value {{value}} at row {{row}}. Use weights of 0 or more."
         raise ParameterError(name, fact, value=float(weights[wrong[0]]), row=int(wrong[0]))
     if not weights.any():
         fact = f"<{name}> is zero for all samples, so there is nothing to fit."
@@ -165,7 +165,7 @@ def _check_kind(X: Data, name: str) -> None:
         raise ParameterTypeError(
             name,
             f"<{name}> is a {type(X).__name__}, not a table. Pass the model first and the "
-            "table second: stability(model, X).",
+            "table second.",
         )
     if is_foreign(X) and get_config()["array_api_dispatch"]:
         library = type(X).__module__.partition(".")[0]
@@ -430,7 +430,7 @@ def warn_of_copies(rows: Array, *, of_components: bool = False) -> None:
             DataWarning,
             "copies",
             "{copies:#of {n} samples is an exact copy of another|of {n} samples are exact copies "
-            "of others}, and copies can look like clusters.",
+            "of others}, and copies can look like clusters or components.",
             Advice("keep each sample once"),
             copies=copies,
             n=n,

@@ -82,8 +82,8 @@ def _check_samples(table: Table, source: NewSamples) -> None:
     if len(table.data) == 1:
         other = "rows" if source.samples == "columns" else "columns"
         raise ValueError(
-            f"{source.data}: the table has only one sample. If the samples are in the "
-            f"{other}, add --samples {other}."
+            f"{source.data} has only one sample. If the samples are in the {other}, add "
+            f"--samples {other}."
         )
     if (table.data == table.data[0]).all():
         raise ValueError(f"{source.data}: {_without_differences(table)}.")
@@ -92,7 +92,7 @@ def _check_samples(table: Table, source: NewSamples) -> None:
 def _without_differences(table: Table) -> str:
     """Return what is wrong with a table whose samples are all equal, in words."""
     if not table.left_out:
-        return "all samples are identical, so there is nothing to cluster. Check the table"
+        return "all samples are identical. Check the table"
     one, names = len(table.variable_names) == 1, listed(table.variable_names)
     left = f"variable that remains ({names}) is" if one else f"variables that remain ({names}) are"
     return f"the {left} constant. Try a larger --drop-missing"
@@ -199,9 +199,8 @@ def prepare_values(
             "The values look like gene counts, so samples with many reads and genes with "
             "large counts dominate the result."
         )
-        presets = "--preset cells or --preset expression"
-        presets = presets if isinstance(values, ValuesOrPreset) else f"subspaces fit {presets}"
-        use_log = Advice(f"add --log, or try {presets}", "log")
+        presets = ", or try --preset cells or --preset expression"
+        use_log = Advice(f"add --log{presets * isinstance(values, ValuesOrPreset)}", "log")
         found.append(Message("counts", fact, {}, (use_log,), "DataWarning"))
     if values.scale is None and learned.spread is None:
         found += _holds_most(prepared) + [UNLIKE_SCALES] * differ

@@ -32,8 +32,8 @@ def left_by_fit(path: Path, model: SubspaceClusterer) -> dict[str, Any]:
         return _options(folder, model)
     except (OSError, ValueError, KeyError, TypeError):
         warn(
-            f"{folder} does not have all files of this fit, so the page cannot show known classes, "
-            "markers, stability or which values are missing. Run subspaces fit again to get them"
+            f"The other files of this fit are not next to {path}, so the page has no classes, "
+            "markers or stability. Run subspaces fit again to get them"
         )
         return {}
 

@@ -222,7 +222,7 @@ class NewSamples:
         if self.labels is not None and self.classes is not None:
             raise ValueError("--labels and --classes do the same thing. Give only one.")
         asked = [("--labels", self.labels), ("--sample-names", self.sample_names)]
-        asked += [("--ignore", name) for name in self.ignored]
+        asked += [("--ignore", name) for name in dict.fromkeys(self.ignored)]
         for (option, name), (other, same) in combinations(asked, 2):
             if name is not None and name == same:
                 raise ValueError(f"You gave {name} to both {option} and {other}. Keep one of them.")
@@ -310,7 +310,7 @@ class ValuesOrPreset(Values):
             )
         if self.kind and not preset:
             raise ValueError(
-                "--kind only works with --preset expression or cells. Set --floor or --log instead."
+                "--kind only works with --preset. Add a --preset, or leave out --kind."
             )
 
     def scaler(self, preset: str | None) -> dict[str, Any]:
@@ -402,11 +402,11 @@ def as_numbers(text: str | None, option: str, *, several: bool = False) -> Any:
     try:
         numbers = [int(part) for part in (text.split(",") if several else [text])]
     except ValueError:
-        what, ways = "not a whole number", "one such as 3"
+        what, ways = "not a whole number", "one such as 3, or auto"
         if several:
             what = "neither a whole number nor a list of them"
-            ways = "one for all clusters (2), one for each (1,2,2)"
-        raise ValueError(f"{option} {text!r} is {what}. Give {ways}, or auto.") from None
+            ways = "one number for all clusters (2), or one for each (1,2,2)"
+        raise ValueError(f"{option} {text!r} is {what}. Give {ways}.") from None
     return numbers[0] if len(numbers) == 1 else numbers
 
 
@@ -442,8 +442,7 @@ def check_limit(limit: int | None, asked: "Numbers", option: str) -> None:
     """Raise ValueError if ``--max-option`` is given although ``--option`` is not "auto"."""
     if limit is not None and asked != "auto":
         raise ValueError(
-            f"--max-{option} only works with --{option} auto. Set both, or leave out "
-            f"--max-{option}."
+            f"--max-{option} only works with --{option} auto. Leave out --max-{option}."
         )
 
 

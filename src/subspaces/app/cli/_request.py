@@ -194,7 +194,7 @@ class Request:
         if self.n_clusters == "auto" and self.n_variables is not None:
             raise ValueError(
                 f"--variables does not work with --clusters auto and --preset {self.preset}. "
-                "Set a number of clusters, or leave out --variables."
+                "Set --clusters to a number, or leave out --variables."
             )
         if self.n_components == "auto":
             raise ValueError(
@@ -208,9 +208,18 @@ class Request:
                 "--method KMeans only works with subspaces compare. For similar clusters, leave "
                 "out --method and add --affine --dims 0."
             )
-        selects = self.method == "SparseKMeans" and isinstance(self.n_variables, int)
+        if self.n_clusters == "auto":
+            raise ValueError(
+                f"--method {self.method} cannot choose the number of clusters. Set --clusters to "
+                "a number."
+            )
+        selects = self.method == "SparseKMeans"
+        if selects and not isinstance(self.n_variables, int | None):
+            raise ValueError(
+                "--method SparseKMeans takes the same number of variables for all clusters. Set "
+                "--variables to a number."
+            )
         for option, asked in (
-            ("--clusters auto", self.n_clusters == "auto"),
             ("--dims auto", self.n_components == "auto"),
             ("--variables", self.n_variables is not None and not selects),
             ("--outliers", self.outliers is not None),
@@ -219,6 +228,5 @@ class Request:
         ):
             if asked:
                 raise ValueError(
-                    f"{option} does not work with --method {self.method}, only with PSC. "
-                    "Leave out one of the two."
+                    f"{option} does not work with --method {self.method}. Leave out one of the two."
                 )

@@ -28,6 +28,7 @@ OPTIONS = {
     "kind": "--kind",
     "missing": "--missing",
     "sample_names": "--sample-names",
+    "classes": "--classes",
     "level": "--level",
     "drop_missing": "--drop-missing",
     "method": "--method",

@@ -117,16 +117,26 @@ def _described(error: Exception) -> str:
         return _in_words(error) + more
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
-        done = ". Earlier results are unchanged. Free some disk space and run again" if full else ""
+        done = ", so earlier results are unchanged. Free some disk space and run again"
+        done = done if full else ""
         done = ". Check the path" if _is_bad_input(error) else done
         return f"{error.filename or 'Standard output'}: {error.strerror}{done}"
     if isinstance(error, MemoryError):
         return in_options(error) or (
-            "There is not enough memory. Set --top-variables, or use fewer samples"
+            "There is not enough memory. Use a smaller table, or close other programs"
         )
     if isinstance(error, (ImportError, TypeError, ValueError)):
         return in_options(error)
     return (
         f"This is a bug in subspaces ({type(error).__name__}: {error}). Set the environment "
-        "variable SUBSPACES_TRACEBACK=1, run the command again, and report what it prints"
+        "variable SUBSPACES_TRACEBACK=1, run the command again, and report what it prints at "
+        f"{_issues()}"
     )
+
+
+def _issues() -> str:
+    """Return the address for reports of bugs."""
+    from importlib.metadata import metadata
+
+    addresses = (entry.split(", ") for entry in metadata("subspaces").get_all("Project-URL") or ())
+    return next(address for name, address in addresses if name == "Issues")

@@ -57,8 +57,8 @@ def compare(
     dimensions = options.as_numbers(dims, "--dims", several=True)
     if dimensions == "auto":
         raise ValueError(
-            "--dims auto only works with subspaces fit. Give one number for all clusters (2), or "
-            "one for each (1,2,2)."
+            "subspaces compare does not take --dims auto. Give one number for all clusters (2), "
+            "or one for each (1,2,2)."
         )
     options.check_dims(dimensions, affine=bool(shape.affine))
     options.check_count(dimensions, clusters, "--dims")
@@ -69,7 +69,7 @@ def compare(
         from subspaces.comparison import compare as compare_methods
 
     table, doubts = _inputs.read_input(source)
-    _inputs.refuse_gaps(table, source.data, "run subspaces fit --imputed to fill them")
+    _inputs.refuse_gaps(table, source.data, "run subspaces fit --imputed to fill in missing values")
     may_scale = shape.affine is not False
     table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
     _inputs.say_preparation(_inputs.with_left_out(preparation, table, source))

@@ -294,7 +294,7 @@ def _chosen(selection: dict[str, Any], n_clusters: int) -> tuple[list[str], list
 
     Both are lists of a sentence, or empty.
     """
-    from subspaces.app.report._names import shape_of
+    from subspaces.app.report._names import answer_in_words
 
     tried = set(selection.get("n_clusters", ()))
     if "answers" not in selection:
@@ -302,7 +302,8 @@ def _chosen(selection: dict[str, Any], n_clusters: int) -> tuple[list[str], list
     answers = {each["n_clusters"]: each for each in selection["answers"]}
     if len(tried) < 2:
         mine = answers.get(n_clusters, {})
-        return [f"Chosen: {shape_of(mine)}."] if "affine" in mine else [], []
+        words = f"The result is {answer_in_words(n_clusters, mine)}."
+        return [words] if "affine" in mine else [], []
     named = " or ".join(f"--clusters {k}" for k in answers if k != n_clusters)
     return [selection["fact"]], [f"Also try {named}."] if named else []
 

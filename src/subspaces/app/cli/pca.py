@@ -85,7 +85,9 @@ def pca(
     n_components = options.as_numbers(dims, "--dims")
     options.check_least(n_components, 0, "--dims")
     if not 0.0 < level < 1.0:
-        raise ValueError(f"--level {level:g} is out of range. Set a share such as 0.05.")
+        raise ValueError(
+            f"--level {level:g} is out of range. Set a number between 0 and 1, such as 0.05."
+        )
     values.check(preset, {"--no-center": not center})
     if values.scale and not center:
         raise ValueError("--scale and --no-center do not work together. Leave out one of them.")

@@ -53,11 +53,12 @@ def report(
     """
     target = path.with_name("report.html") if out is None else out
     is_table, names = options.is_table(path), options.entries_of(cluster_names)
-    if is_table and (metadata or names):
-        raise ValueError(
-            "--metadata and --cluster-names only work with a model. Leave out both, or pass "
-            "model.npz."
-        )
+    for option, given in (("--metadata", metadata), ("--cluster-names", names)):
+        if is_table and given:
+            raise ValueError(
+                f"{option} only works with a model. Leave it out, or give model.npz instead of "
+                "the table."
+            )
     read = [path, *(path.with_name(name) for name in BESIDE * (not is_table))]
     _outputs.refuse_to_overwrite(target, force=force, read=read)
     if is_table:

@@ -62,7 +62,8 @@ def select(
       subspaces select data.csv --dims 2 --variables 50 --labels type
       subspaces select arrays.gct --preset expression
     """
-    excluded = {"--affine": search.affine is not None, "--variables": variables is not None}
+    excluded = {"--affine": search.affine is True, "--linear": search.affine is False}
+    excluded["--variables"] = variables is not None
     values.check(preset, excluded)
     request = Request(
         n_clusters="auto",

@@ -123,7 +123,8 @@ def render(
     check_is_fitted(model)
     found = gather(model, X, classes, sample_names, variable_names, names, metadata, markers)
     found = replace(found, missing=missing) if X is None else found
-    heading = f"{type(model).__name__}: {len(found.clusters)} clusters" if title is None else title
+    size = count(len(found.clusters), "cluster")
+    heading = f"{type(model).__name__}: {size}" if title is None else title
     draft = Draft(found, stability, selection, X, markers, origin or {})
     return page(draft, SECTIONS, heading, FOLDED)
 

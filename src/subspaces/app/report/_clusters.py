@@ -81,7 +81,8 @@ def _body(draft: Draft, cluster: Cluster) -> str:
 def _own_subspace(draft: Draft, cluster: Cluster) -> str:
     k, found = cluster.number, draft.found
     if cluster.coordinates is None:
-        return "<p>The model does not store this many samples. Pass X to report to draw them.</p>"
+        words = f"The model does not store this many samples. {draft.with_samples} to draw them."
+        return f"<p>{words}</p>"
     label = f"Members of {draft.found.called(k)} along the axes of its subspace"
     return draft.figure(f"own-{k}", _figures.own_subspace(found, cluster), label)
 
@@ -96,7 +97,7 @@ def _sets_apart(draft: Draft, cluster: Cluster) -> str:
             heading, "<p>There is only one other sample, so there is nothing to compare with.</p>"
         )
     if not apart.names:
-        return _headed(heading, "<p>No variable differs from the other samples.</p>")
+        return _headed(heading, "<p>This cluster is like the other samples in every variable.</p>")
     chart = _figures.differences(apart, _ends(draft), colour(k))
     words = f"{_of_all(len(apart.names))} {_chance(apart)}".strip()
     return _headed(heading, draft.figure(f"apart-{k}", chart, heading, words))
@@ -120,7 +121,7 @@ def _chance(apart: Apart) -> str:
     if not apart.sizes_known:
         return ""
     many = f"{apart.n_sure:,} of {apart.n_tested:,} variables differ{'s' * (apart.n_sure == 1)}"
-    words = f"{many if apart.n_sure else 'No variable differs'} more than by chance."
+    words = f"{many if apart.n_sure else 'No variable differs'} by more than chance."
     if apart.limit is None:
         words += f" The false discovery rate is at most {LEVEL:g} (see Markers)."
     else:

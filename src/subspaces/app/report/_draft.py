@@ -54,6 +54,11 @@ class Draft(Sheet):
     markers: Markers | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def with_samples(self) -> str:
+        """How to get a page with samples that the model does not store."""
+        return "Run subspaces fit again" if self.origin else "Pass X to report"
+
 
 def named(sample_names: Sequence[str], rows: Any) -> str:
     """Return as HTML the names of the first five samples in ``rows``, and "and 3 more", say."""

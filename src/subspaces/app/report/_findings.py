@@ -14,7 +14,7 @@ from subspaces.diagnostics._beyond_chance import Apart, apart_of
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import nearest_clusters
 from subspaces.facts import Facts, Samples, facts_of, samples_of
-from subspaces.messages import ParameterError, percent, refused
+from subspaces.messages import Advice, ParameterError, percent, refused
 from subspaces.metrics import matched_labels
 from subspaces.named_table import MissingValues, missing_values
 from subspaces.plots._picture import Column, columns, leading_axes, uncertain
@@ -353,9 +353,8 @@ def one_each(given: Any, count: int, parameter: str, thing: str = "sample") -> l
     """Return the entries of ``given`` as text; raise ValueError unless they are ``count``."""
     names = [as_text(name) for name in given]
     if len(names) != count:
-        things = "variables" if parameter == "variable_names" else f"{thing}s"
-        raise refused(
-            f"{parameter} has {len(names)} entries for {count} {things}. Pass one for each.",
-            parameter,
-        )
+        thing = "variable" if parameter == "variable_names" else thing
+        fact = f"{parameter} has {{n:#entry|entries}} for {{count:#{thing}}}."
+        each = Advice("pass one for each")
+        raise ParameterError(parameter, fact, each, n=len(names), count=count)
     return names

@@ -34,12 +34,12 @@ FEWEST_NUMBERS = 2
 DESCRIBED, NAMED = 200, 3
 # Least number of components to draw, and most rows of the table of cluster means.
 DRAWN, TELLING = 2, 12
-MANY = {
-    Kind.NUMBER: "numbers",
-    Kind.CATEGORY: "categories",
-    Kind.TEXT: "of text",
-    Kind.IDENTIFIER: "identifiers",
-    Kind.DATE: "of dates",
+HOLDS = {
+    Kind.NUMBER: "with numbers",
+    Kind.CATEGORY: "with categories",
+    Kind.TEXT: "with text",
+    Kind.IDENTIFIER: "with identifiers",
+    Kind.DATE: "with dates",
     Kind.CONSTANT: "constant",
     Kind.EMPTY: "empty",
 }
@@ -198,7 +198,7 @@ def summary(draft: FrameDraft) -> str:
     n, pca = len(draft.names), draft.pca
     what = f"{count(n, 'sample')}, {count(len(draft.columns), 'column')}: "
     kinds = [(len(draft.of(kind)), kind) for kind in Kind]
-    words = [f"{m:,} {kind if m == 1 else MANY.get(kind, kind)}" for m, kind in kinds if m]
+    words = [f"{m:,} {HOLDS[kind]}" for m, kind in kinds if m]
     what += ", ".join(words) or "none"
     done = "".join(f"<li>{escape(each)}</li>" for each in _done(draft))
     said = f"{list_of_points(_points(draft))}<h3>How the columns were used</h3><ul>{done}</ul>"
@@ -242,8 +242,10 @@ def _done(draft: FrameDraft) -> list[str]:
     if categories:
         said.append(
             f"Each category ({listed(categories, NAMED)}) was turned into columns of 0 and 1, "
-            "scaled by how common each value is. Only the numbers were used to find clusters."
+            "scaled by how common each value is."
         )
+        if draft.clusters is not None:
+            said.append("Only the numbers were used to find clusters.")
     for kind, what in UNUSED.items():
         names = draft.of(kind)
         if names:

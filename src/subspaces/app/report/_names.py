@@ -63,18 +63,21 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value + 0.0:.3g}"
 
 
-def shape_of(answer: Mapping[str, Any]) -> str:
-    """Return the dimensions and the centre of an answer: ``1 and 3 dimensions around a mean``."""
+def answer_in_words(k: int, answer: Mapping[str, Any]) -> str:
+    """Return k clusters in words: ``2 clusters of dimensions 1 and 3 around their means``, say."""
+    words, means = count(k, "cluster"), "its mean" if k == 1 else "their means"
+    if "affine" not in answer:
+        return words
     if not any(answer["n_components"]):
-        return "each described by its mean"
-    centres = "around a mean" if answer["affine"] else "through the origin"
-    return f"{dimensions_of(answer['n_components'])} {centres}"
+        return f"{words} described by {means}"
+    centres = f"around {means}" if answer["affine"] else "through the origin"
+    return f"{words} of {dimensions_of(answer['n_components'])} {centres}"
 
 
 def dimensions_of(sizes: Sequence[int]) -> str:
-    """Return the dimensions of clusters as text: ``1 and 3 dimensions``, say."""
+    """Return the dimensions of clusters as text: ``dimensions 1 and 3``, say."""
     several = in_a_row(sizes) if len(sizes) <= LISTED else f"{min(sizes)} to {max(sizes)}"
-    return f"{several} dimensions" if len(set(sizes)) > 1 else count(sizes[0], "dimension")
+    return f"dimensions {several}" if len(set(sizes)) > 1 else f"dimension {sizes[0]}"
 
 
 def count(value: int, thing: str) -> str:

@@ -19,7 +19,7 @@ def repeat(draft: Draft) -> str:
     found, model = draft.found, draft.found.model
     n, p = len(found.labels), len(found.variable_names)
     rows = [[escape(name), _code(text)] for name, text in draft.origin.items()]
-    rows.append(["Clustered", f"{count(n, 'sample')} of {count(p, 'variable')}"])
+    rows.append(["Clustered", f"{count(n, 'sample')} x {count(p, 'variable')}"])
     if found.rows is not None:
         digest = hashlib.sha256(np.ascontiguousarray(found.rows, dtype="<f8").tobytes())
         rows.append(["SHA-256 of the clustered values", _code(digest.hexdigest())])

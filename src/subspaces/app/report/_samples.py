@@ -10,7 +10,9 @@ def samples(draft: Draft) -> str:
     """Return the HTML of "The samples": a table of all, the least certain first."""
     found = draft.found
     words = "The table begins with the samples whose cluster is least certain."
-    if found.p_values is not None:
+    if len(found.clusters) == 1:
+        words = "All samples are in one cluster."
+    if len(found.outliers) and found.p_values is not None:
         limit = number(found.model.outlier_threshold_)
         words = (
             f"The table begins with the outliers (p-value up to {limit}), which were left out of "
@@ -18,8 +20,8 @@ def samples(draft: Draft) -> str:
         )
     if found.rivalry is None and found.probabilities is None and len(found.clusters) > 1:
         words = (
-            "The model does not store the scores of this many samples. Pass X to report to "
-            "see them."
+            "The model does not store the scores of this many samples. "
+            f"{draft.with_samples} to see them."
         )
     if found.influence is not None:
         what = "means" if found.points else "subspaces"

@@ -8,7 +8,14 @@ from subspaces._types import Labels
 from subspaces.app.report import _figures, _tables
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._findings import Findings
-from subspaces.app.report._names import count, duration, escape, number, shape_of
+from subspaces.app.report._names import (
+    answer_in_words,
+    count,
+    dimensions_of,
+    duration,
+    escape,
+    number,
+)
 from subspaces.app.report._overview import small_picture
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
@@ -79,21 +86,25 @@ def _stability_of_numbers(table: dict[str, Any]) -> str:
 
 
 def _chosen_in_words(found: Findings) -> str:
+    """Return the sentence on what was left open, and the answer."""
     names = {
         "n_clusters": "the number of clusters",
         "n_components": "the dimensions",
         "n_variables": "the number of variables per axis",
-        "affine": "whether clusters have centres",
     }
-    left_open = [name for name in names if str(getattr(found.model, name, None)) == "auto"]
-    words = in_a_row([names[name] for name in left_open])
+    model, k = found.model, len(found.clusters)
     sizes = [c.dimension or 0 for c in found.clusters]
-    shape = shape_of({"n_components": sizes, "affine": found.model.affine_})
-    counted = ""
-    if "n_variables" in left_open and found.model.n_variables_ is not None:
-        counted = f", {count(found.model.n_variables_, 'variable')} per axis"
-    result = f"{count(len(found.clusters), 'cluster')}, {shape}{counted}"
-    return f"PSC chose {words}. The result is {result}."
+    left_open = [name for name in names if str(getattr(model, name, None)) == "auto"]
+    result = answer_in_words(k, {"n_components": sizes, "affine": model.affine_})
+    if "n_variables" in left_open and model.n_variables_ is not None:
+        result += f", with {count(model.n_variables_, 'variable')} per axis"
+    if left_open:
+        return f"PSC chose {in_a_row([names[name] for name in left_open])}: {result}."
+    if str(getattr(model, "affine", None)) == "auto" and any(sizes):
+        which = "around their means" if model.affine_ else "through the origin"
+        words = f"{count(k, 'cluster')} of {dimensions_of(sizes)}"
+        return f"PSC chose subspaces {which}: {words}."
+    return f"The result is {result}."
 
 
 def _candidates(draft: Draft, table: dict[str, Any]) -> str:
@@ -114,8 +125,7 @@ def _candidates(draft: Draft, table: dict[str, Any]) -> str:
 def _answer(draft: Draft, answer: dict[str, Any]) -> str:
     """Return an answer in words, and as a picture if the table is at hand and small."""
     found, k = draft.found, answer["n_clusters"]
-    words, is_chosen = count(k, "cluster"), k == len(found.clusters)
-    words += f": {shape_of(answer)}" if "affine" in answer else ""
+    words, is_chosen = answer_in_words(k, answer), k == len(found.clusters)
     words += " (chosen)" if is_chosen else ""
     drawn = ""
     if found.rows is not None and found.rows.size <= MOST_VALUES and found.picture is not None:
@@ -140,8 +150,8 @@ def _ranked(table: dict[str, Any]) -> str:
     columns = (table[name] for name in ("difference", "n_clusters", "n_components", "affine"))
     rows: dict[str, float] = {}
     for behind, k, sizes, affine in sorted(zip(*columns, strict=True)):
-        shape = shape_of({"n_components": sizes, "affine": affine})
-        rows.setdefault(f"{count(k, 'cluster')}: {shape}", behind)
+        answer = {"n_components": sizes, "affine": affine}
+        rows.setdefault(answer_in_words(k, answer), behind)
     ranked = [[words, number(behind)] for words, behind in list(rows.items())[:SHOWN]]
     return _tables.simple(CRITERION, ["Model", "Behind the best"], ranked)
 

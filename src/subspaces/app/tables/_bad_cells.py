@@ -33,8 +33,8 @@ def bad_cells_in_words(
     columns = np.asarray(texts.any(axis=0) & (np.isnan(values) & ~unclear).all(axis=0))
     if columns.all():
         return (
-            f"{_refused(sheet, texts)}, and no column has only numbers. Check that this is a "
-            "table of numbers"
+            f"{_refused(sheet, texts)}, and no column has numbers. Check that this is a table of "
+            "numbers"
         )
     rows = 2 * texts[:, ~columns].sum(axis=1) > (~columns).sum()
     in_rows, strays = texts & ~columns & rows[:, None], texts & ~columns & ~rows[:, None]

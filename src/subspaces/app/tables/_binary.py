@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ARRAYS = "an NPZ file of plain arrays"
-SAVE = ". Save it with np.savez(path, X=table), with a table of numbers"
+SAVE = ". Save a table of numbers with np.savez(path, X=table)"
 VARIABLES = ("variable_names", "genes", "feature_names")
 SAMPLES = ("sample_names", "samples")
 # Bytes of memory that a byte of an unpacked sheet takes as cells and numbers.
 ROOM = 16
+AGAIN = ". Download or save it again"
 WORKBOOK = "an Excel workbook"
 ADVICE = ". Save it as .xlsx, or rename it to .csv if it is a text file"
 
@@ -154,10 +155,10 @@ def frame_of_parquet(path: Path) -> "pd.DataFrame":
     except ImportError as error:
         raise ImportError(f"Reading Parquet needs pyarrow. {install('parquet')}") from error
     content = content_of(path)
-    with expecting(path, "a Parquet file"):
+    with expecting(path, "a Parquet file", AGAIN):
         size = parquet.ParquetFile(BufferReader(content)).metadata
     check_room(path, 2 * 8 * size.num_rows * size.num_columns)
-    with expecting(path, "a Parquet file"):
+    with expecting(path, "a Parquet file", AGAIN):
         found: pd.DataFrame = pd.read_parquet(io.BytesIO(content), engine="pyarrow")
     return found
 

@@ -27,7 +27,7 @@ DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:\d{2}.*)?")
 # Fewer texts, all of them different, are no names of samples yet.
 FEWEST_NAMES = 5
 # Doubts about numbers that hold for a page, too. Their advice is for the reader of a file.
-TOLD = {"marks": "empty these cells if that marks missing values"}
+TOLD = {"marks": "empty these cells if their values are missing"}
 
 
 class Kind(StrEnum):

@@ -108,8 +108,8 @@ def _unpacked(path: Path) -> bytes:
         ) from None
     if len(content) > most:
         raise refused(
-            f"{path} unpacks to more than {in_words(most)}, and reading it takes {TEXT_ROOM} times "
-            f"as much memory, but only {in_words(free)} is free. Save a smaller table."
+            f"{path} needs more than the {in_words(free)} of memory that is free. Save a smaller "
+            "table."
         )
     return content
 

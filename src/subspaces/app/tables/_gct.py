@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -9,11 +10,14 @@ from subspaces.app.tables._content import text_of
 from subspaces.app.tables._sheet import Sheet, Side, Wanted, named, unmarked
 from subspaces.app.tables._table import to_table
 from subspaces.app.tables._text import Grid, as_grid, as_whole
-from subspaces.messages import refused
+from subspaces.messages import Advice, ParameterError, refused
 from subspaces.named_table import Table
 
-# How many sizes line 2 has: rows, columns, and in 1.3 also extra columns and rows.
-SIZES = {"#1.2": 2, "#1.3": 4}
+# What line 2 counts in each version.
+SIZES = {
+    "#1.2": "rows and columns",
+    "#1.3": "rows, columns, annotation columns and annotation rows",
+}
 
 
 def read_gct(path: Path, wanted: Wanted) -> Table:
@@ -32,8 +36,7 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
     labels, body = wanted.labels, cells[1 + n_extra :]
     for name in (labels, wanted.sample_names):
         if name is not None and name not in classes:
-            known = f". Choose from {', '.join(classes)}." if classes else ". Give a CLS file."
-            raise refused(f"{path} has no annotation row {name!r}{known}")
+            _refuse(path, name, list(classes), is_class=name == labels)
     names = classes.get(wanted.sample_names or "", cells[0, first:])
     sheet = Sheet(
         body[:, first:].T,
@@ -42,6 +45,16 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
         None if labels is None else classes[labels],
     )
     return to_table(path, sheet, replace(wanted, samples_in_columns=True))
+
+
+def _refuse(path: Path, name: str, known: list[str], *, is_class: bool) -> NoReturn:
+    """Raise ParameterError: the annotation row that holds classes or sample names is not there."""
+    fact, todo = "{path} has no annotation row {name!r}.", "choose from {known}"
+    if not known:
+        fact, todo = "{path} has no annotation rows.", "leave out <sample_names>"
+        todo = "give the classes in a CLS file with <classes>" if is_class else todo
+    parameter = "labels" if is_class else "sample_names"
+    raise ParameterError(parameter, fact, Advice(todo), path=path, name=name, known=known)
 
 
 def _parts(path: Path) -> tuple[tuple[int, ...], Grid]:
@@ -55,10 +68,10 @@ def _parts(path: Path) -> tuple[tuple[int, ...], Grid]:
         )
     counts, _, rest = rest.partition("\n")
     sizes = tuple(size for word in counts.split() if (size := as_whole(word)) is not None)
-    if len(sizes) != SIZES[version] or len(sizes) != len(counts.split()):
+    if not len(sizes) == len(counts.split()) == (2 if version == "#1.2" else 4):
         raise refused(
-            f"{path}, line 2: {counts.strip()[:40]!r} is not the size of a table. Write "
-            f"{SIZES[version]} whole numbers."
+            f"{path}, line 2: {counts.strip()[:40]!r} is not the size of a table. Write the "
+            f"numbers of {SIZES[version]}."
         )
     if not rest.strip():
         raise refused(f"{path} ends before the table. Check that the file is complete.")

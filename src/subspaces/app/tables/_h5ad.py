@@ -62,7 +62,7 @@ def _read_apart(path: Path, target: Path, columns: list[str]) -> None:
         if done.returncode == 1 and said:
             raise refused(said[-1])
         reason = f"the reader crashed (exit code {done.returncode})"
-    raise refused(f"{path} cannot be read as H5AD: {reason}. Check that the file is complete.")
+    raise refused(f"{path} cannot be read: {reason}. Download or save it again.")
 
 
 def main(path: str, target: str, *columns: str) -> None:
@@ -71,7 +71,11 @@ def main(path: str, target: str, *columns: str) -> None:
         arrays = _arrays(Path(path), columns)
     except Exception as error:
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        sys.exit(said if said.startswith(path) else f"{path} cannot be read as H5AD: {said}")
+        if isinstance(error, OSError):
+            said = f"{path} is not an H5AD file, or is damaged. Download or save it again."
+        elif not said.startswith(path):
+            said = f"{path} cannot be read as H5AD ({said}). Save it again with adata.write_h5ad."
+        sys.exit(said)
     np.savez(target, **arrays)
 
 

@@ -75,8 +75,8 @@ def doubts(table: Table, samples: str) -> list[DataWarning]:
     found = []
     if seem_swapped(table):
         fact = (
-            "{n} samples have names like {names[0]!r}, as genes do, so samples and variables may "
-            "be swapped."
+            "Samples have names like {names[0]!r}, as genes do, so samples and variables may be "
+            "swapped."
         )
         advice = Advice("set <samples={other!r}> if they are", "samples")
         facts = {"n": len(table.data), "other": "rows" if samples == "columns" else "columns"}
@@ -166,13 +166,15 @@ def _identifiers(table: Table) -> Iterator[DataWarning]:
         if is_key and (n >= FEWEST_KEYS or (n >= 5 and (np.diff(values) == 1).all())):
             names.append(name)
     them = "it" if len(names) == 1 else "them"
+    fact = "Variables {names:'} look like row numbers or IDs."
+    if len(names) == 1:
+        fact = "Variable {names:'} looks like a row number or an ID."
     if names and p > 1:
         yield DataWarning(
             "identifiers",
-            "{n:#variable looks|variables look} like row numbers or IDs: {names}.",
+            fact,
             Advice(f"add <ignore={{names!r}}> to leave {them} out", "ignore"),
             Advice("set <sample_names={names[0]!r}> to use it as sample names", "sample_names"),
-            n=len(names),
             names=names,
         )
 

@@ -93,8 +93,8 @@ def _asked_for(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, tuple[s
 def _check(path: Path, sheet: Sheet, data: Array) -> None:
     """Raise ValueError if the table is empty, or its names, classes or numbers are no good."""
     if 0 in data.shape:
-        missing = "samples" if len(data) == 0 else "variables"
-        raise refused(f"{path} has no {missing}. Check that the file is complete.")
+        missing = "samples" if len(data) == 0 else "columns of numbers"
+        raise refused(f"{path} has no {missing}. Check the table.")
     _check_names(path, sheet.samples, "sample")
     _check_names(path, sheet.variables, "variable")
     _check_classes(path, sheet)

@@ -125,9 +125,9 @@ def tidied(path: Path, rows: list[list[str]], lines: Sequence[int]) -> Grid:
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
             raise refused(
-                f"{path}, line {line}: this line has {len(row)} cell{'s' * (len(row) > 1)}, "
-                f"but line {lines[0]} has {width}. Correct it, or remove lines that are not "
-                "part of the table."
+                f"{path}: line {line} has {len(row)} cell{'s' * (len(row) > 1)}, but line "
+                f"{lines[0]} has {width}. Correct it, or remove lines that are not part of the "
+                "table."
             )
     which = "line {first}" if len(left_out) == 1 else "lines {first} to {last}"
     skipped = (

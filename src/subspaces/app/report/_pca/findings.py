@@ -175,6 +175,6 @@ def _check_number(model: PCA) -> None:
     One of the samples is left out when the others are to predict it.
     """
     n, rank = model.n_samples_, model.fit_.all_axes.rank
-    why = f" for {n} samples of rank {rank}, if one is left out"
     most = min(n - 2 - model.center, rank)
+    why = f" for a table of rank {rank}" if most == rank else f" for {n} samples"
     as_count(model.n_components, "n_components", low=0, high=most, why=why)

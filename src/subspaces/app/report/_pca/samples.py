@@ -21,10 +21,9 @@ def scores(draft: PCADraft) -> str:
     """Return the HTML of "The samples on the components": a figure, with a button for each pair."""
     found = draft.found
     if found.n_shown == 0:
-        as_noise = "" if found.components.noise == "correlated" else ", as noise"
         return (
-            "<p>There is no component to draw the samples on. Ask for two components to see them "
-            f"anyway{as_noise}.</p>"
+            "<p>There is no component to draw the samples on. To draw them anyway, ask for two "
+            "components.</p>"
         )
     which = "known classes" if found.class_word else "clusters"
     colours = "" if found.classes is None else f" Colours and symbols show the {which}."
@@ -90,8 +89,8 @@ def outliers(draft: PCADraft) -> str:
     share = f"{100 * known.level:.3g} %"
     caption = (
         "We compared each sample with the PCA of all other samples. The plot shows distances, and "
-        f"the table their squares. In a table without outliers, a sample is beyond a dotted line "
-        f"with a chance of {share}.{note_on_thinning(found)}"
+        f"the table their squares. In a table without outliers, the chance that any sample is "
+        f"beyond a dotted line is {share}.{note_on_thinning(found)}"
     )
     if found.n_shown:
         words = (

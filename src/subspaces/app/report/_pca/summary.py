@@ -51,7 +51,8 @@ def missing(draft: PCADraft) -> str | None:
 def _shown_as_asked(found: PCAFindings) -> str:
     """Return the sentence on how many components are shown, if that is not the number found."""
     shown, there = found.n_shown, found.components.n_components
-    number = f"The page shows {count(shown, 'component')}, as you asked"
+    many = count(shown, "component") if shown else "no component"
+    number = f"The page shows {many}, as you asked"
     if found.components.noise == "correlated" or shown < there:
         return f"{number}."
     told = "none of them is stronger" if there == 0 else "only the first is stronger"
