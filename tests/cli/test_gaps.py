@@ -126,9 +126,12 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["select", "--variables", 3], "Run subspaces fit once"),
+        (["select", "--variables", 3], "Leave out --variables"),
         (["compare", "--clusters", 2], "Run subspaces fit --imputed"),
-        (["fit", "--clusters", 2, "--preset", "expression"], "subspaces fit --log --imputed"),
+        (
+            ["fit", "--clusters", 2, "--preset", "expression"],
+            "fill them with subspaces fit --imputed",
+        ),
         (["fit", "--clusters", 2, "--variables", 3], "fill missing values with subspaces fit"),
         (["fit", "--clusters", 2, "--method", "SSC"], "fill missing values with subspaces fit"),
     ],

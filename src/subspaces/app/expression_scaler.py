@@ -405,8 +405,8 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
                     command="add <drop_missing=0> to leave out genes with missing values",
                 ),
                 Advice(
-                    "fill the values with PCA().fit(X).impute(X) on logarithms",
-                    command="fill the values with subspaces fit --log --imputed",
+                    "fill them with PCA().fit(X).impute(X) on logarithms",
+                    command="fill them with subspaces fit --imputed",
                 ),
                 gap=gap,
             )

@@ -341,10 +341,10 @@ def not_finite(
         advice = [Advice(f"leave out {several if count > 1 else 'that sample or variable'}"), fill]
     return ParameterError(
         name,
-        f"<{name}> contains {{what}}: {{value}} at {{place}}{{more}}.",
+        f"<{name}> contains {{what}} at {{place}}{{more}}.",
         *advice,
         value=value,
-        what="infinity" if missing else "NaN or infinity",
+        what="NaN" if np.isnan(value) else "infinity",
         place=place_of(X, row, column),
         more=more,
     )

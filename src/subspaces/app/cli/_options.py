@@ -222,15 +222,15 @@ class NewSamples:
         if self.labels is not None and self.classes is not None:
             raise ValueError("--labels and --classes do the same thing. Give only one.")
         asked = [("--labels", self.labels), ("--sample-names", self.sample_names)]
-        asked += [("--ignore", name) for name in dict.fromkeys(self.ignored)]
+        asked += [("--ignore", name) for name in self.ignored]
         for (option, name), (other, same) in combinations(asked, 2):
             if name is not None and name == same:
                 raise ValueError(f"You gave {name} to both {option} and {other}. Keep one of them.")
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """The entries of --ignore."""
-        return entries_of(self.ignore)
+        """The entries of --ignore, each once."""
+        return tuple(dict.fromkeys(entries_of(self.ignore)))
 
     @property
     def marks(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from subspaces.messages import in_a_row
 from subspaces.runtime.writing import force_to_disk, keep_mode, written_whole
 
 UNFINISHED, FINISHED = ".unfinished-", ".finished-"
@@ -56,8 +57,8 @@ def refuse_folder(
         there = [name for name in names if (folder / name).exists()]
     if there and not force:
         raise ValueError(
-            f"{folder} already has {', '.join(there)}. Choose another --out, or add --force "
-            "to overwrite."
+            f"{folder} already has {in_a_row(there)}. Choose another --out, or add --force to "
+            "overwrite."
         )
     return there
 

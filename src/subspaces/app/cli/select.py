@@ -15,11 +15,6 @@ from subspaces.app.cli._words import in_options
 if TYPE_CHECKING:
     from subspaces.selection import Selection
 
-# What to do about missing values: what fills them would pass for clusters.
-INSTEAD = (
-    "run subspaces fit once for each number (--clusters 2, then 3, ...) and compare the stability"
-)
-
 
 def select(
     *,
@@ -92,7 +87,7 @@ def select(
 
     table, doubts = _inputs.read_input(source)
     if not as_a_fit:
-        _inputs.refuse_gaps(table, source.data, INSTEAD)
+        _inputs.refuse_gaps(table, source.data, "leave out --variables")
     may_scale = search.affine is not False
     table, preparation, further = _inputs.prepare_values(table, values, may_scale=may_scale)
     _inputs.say_preparation(preparation)

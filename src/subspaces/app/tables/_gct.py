@@ -7,7 +7,7 @@ from typing import NoReturn
 import numpy as np
 
 from subspaces.app.tables._content import text_of
-from subspaces.app.tables._sheet import Sheet, Side, Wanted, named, unmarked
+from subspaces.app.tables._sheet import Sheet, Side, Wanted, named, offered, unmarked
 from subspaces.app.tables._table import to_table
 from subspaces.app.tables._text import Grid, as_grid, as_whole
 from subspaces.messages import Advice, ParameterError, refused
@@ -49,12 +49,12 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
 
 def _refuse(path: Path, name: str, known: list[str], *, is_class: bool) -> NoReturn:
     """Raise ParameterError: the annotation row that holds classes or sample names is not there."""
-    fact, todo = "{path} has no annotation row {name!r}.", "choose from {known}"
-    if not known:
-        fact, todo = "{path} has no annotation rows.", "leave out <sample_names>"
-        todo = "give the classes in a CLS file with <classes>" if is_class else todo
-    parameter = "labels" if is_class else "sample_names"
-    raise ParameterError(parameter, fact, Advice(todo), path=path, name=name, known=known)
+    if known:
+        raise refused(f"{path} has no annotation row {name!r}{offered(name, known)}")
+    parameter, todo = "sample_names", "leave out <sample_names>"
+    if is_class:
+        parameter, todo = "labels", "give the classes in a CLS file with <classes>"
+    raise ParameterError(parameter, "{path} has no annotation rows.", Advice(todo), path=path)
 
 
 def _parts(path: Path) -> tuple[tuple[int, ...], Grid]:

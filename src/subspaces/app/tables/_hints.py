@@ -196,6 +196,8 @@ def _marks(table: Table) -> Iterator[DataWarning]:
         one = len(found) == 1
         are, mark = ("is", "it marks") if one else ("are", "they mark")
         fact = f"{{marks}} {are} far from all other values in {{n:#variable}} ({{names}})."
+        if len(names) == 1:
+            fact = f"{{marks}} {are} far from all other values of {{names:'}}."
         advice = Advice(f"add <missing={{marks!r}}> if {mark} missing values", "missing")
         yield DataWarning("marks", fact, advice, marks=list(found), n=len(names), names=names)
 
