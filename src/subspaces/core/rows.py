@@ -396,7 +396,8 @@ class GramRows(Rows):
         quick = quick and saves_time(len(own), n_components)
         values, vectors = _eigenpairs(own, len(members), n_components, quick=quick)
         leading = by_weight(vectors[:, :n_components], weights) / np.sqrt(values[:n_components])
-        scores = block @ leading
+        # BLAS takes this product up to four times as fast as its transpose, ``block @ leading``.
+        scores = np.ascontiguousarray((leading.T @ block.T).T)
         residual = np.maximum(squared - np.einsum("ij,ij->i", scores, scores), 0.0)
         coordinates = vectors * np.sqrt(values)
         if quick:

@@ -213,10 +213,10 @@ def climb(
 ) -> Mixture:
     """Return the mixture after at most ``steps`` steps of EM from memberships (n, K)."""
     n, p = rows.shape
-    before = -np.inf
+    before, least = -np.inf, _least_noise(rows)
     for _ in range(steps):
         sizes, eigenvalues, energies = _spectra(rows, memberships, affine)
-        variances = _variances(sizes, eigenvalues, dimensions, _least_noise(rows))
+        variances = _variances(sizes, eigenvalues, dimensions, least)
         distance = np.matmul(energies, 1.0 / variances[:, :, None])[:, :, 0]
         log_scale = p * LOG_TWO_PI + np.log(variances).sum(axis=1)
         log_joint = np.log(sizes / n) - 0.5 * (log_scale + distance.T)
@@ -245,9 +245,9 @@ def own_dimensions(rows: Array, mixture: Mixture, affine: bool, largest: int) ->
     most = np.clip(np.minimum(largest, sizes.astype(int) - 2), not affine, p - 1)
     number = np.arange(p)
     price = 0.5 * PENALTY * np.log(n) * (p - number)
-    dimensions = np.array(mixture.dimensions)
+    dimensions, least = np.array(mixture.dimensions), _least_noise(rows)
     for _ in range(MOST_TURNS):
-        noise = _noise(sizes, eigenvalues, dimensions, _least_noise(rows))
+        noise = _noise(sizes, eigenvalues, dimensions, least)
         ratio = np.maximum(eigenvalues / noise, 1.0)
         gain = 0.5 * sizes[:, None] * (ratio - 1.0 - np.log(ratio)) - price
         total = np.cumsum(np.column_stack([np.zeros(len(sizes)), gain[:, :-1]]), axis=1)

@@ -90,7 +90,7 @@ def _plotly() -> tuple[str, str]:
     from plotly.offline import get_plotlyjs
 
     script = _parsed_once(_without_rare_traces(_unified(get_plotlyjs())))
-    return script, base64.b64encode(zlib.compress(script.encode(), 9)).decode()
+    return script, base64.b64encode(zlib.compress(script.encode())).decode()
 
 
 def _without_rare_traces(plotly: str) -> str:
