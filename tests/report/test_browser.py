@@ -229,6 +229,10 @@ def test_on_paper_tables_keep_their_headings_and_say_how_long_they_are(browser, 
         assert not page.locator("[data-copy]").first.is_visible()
         assert table.locator("tbody tr:visible").count() == 30
         said = "span => getComputedStyle(span, '::after').content"
+        whole = (
+            "boxes => boxes.every((box) => box.clientHeight >= box.firstElementChild.offsetHeight)"
+        )
+        assert page.locator(".scroll:visible").evaluate_all(whole)
         caption = table.locator("caption span")
         words = f'" Printed here: the first 30 of " "{total:,}" " rows."'
         assert caption.evaluate(said) in (words, words.replace('" "', ""))
