@@ -168,7 +168,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
             "--dims -1 is too small. Set it to 1 or more, or to 0 with --affine",
         ),
         (["--clusters", 2, "--dims", -1], "--dims -1 is too small"),
-        (["--clusters", 2, "--level", 0.1], "(see: subspaces fit --help)"),
+        (["--clusters", 2, "--level", 0.1], "No such option: --level. Did you mean"),
         (
             ["--clusters", "auto", "--method", "SSC"],
             "--method SSC cannot choose the number of clusters",
@@ -248,7 +248,7 @@ def test_earlier_results_need_force(run, fails, fitted, union_file):
         "--no-stability",
     ]
     said = fails(*arguments)
-    assert "already has labels.csv, variables.csv, model.npz, summary.json" in said
+    assert "already has results (labels.csv, variables.csv, model.npz, summary.json" in said
     assert (fitted / "labels.csv").read_bytes() == before
     assert run(*arguments, "--force").code == 0
     assert (fitted / "labels.csv").read_bytes() != before
@@ -276,8 +276,8 @@ def test_a_full_disk_leaves_earlier_results(monkeypatch, fails, fitted, union_fi
         "--no-page", "--no-stability", code=1,
     )  # fmt: skip
     assert said == (
-        f"{fitted}: No space left on device. Earlier results are unchanged. "
-        "Free some disk space and run again."
+        f"{fitted}: No space left on device, so earlier results are unchanged. Free some disk "
+        "space and run again."
     )
     assert {path.name: path.read_bytes() for path in fitted.iterdir()} == before
 
@@ -330,7 +330,7 @@ def test_a_table_on_its_side_is_a_hint(run, tmp_path):
         "fit", path, "--clusters", 2, "--out", tmp_path / "r", "--no-page", "--no-stability"
     )
     assert ended.code == 0
-    assert "60 samples have names like '0_at', as genes do" in ended.err
+    assert "Samples have names like '0_at', as genes do" in ended.err
     assert "Set --samples columns" in ended.err
 
 

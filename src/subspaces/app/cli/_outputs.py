@@ -17,7 +17,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from subspaces.messages import in_a_row
 from subspaces.runtime.writing import force_to_disk, keep_mode, written_whole
 
 UNFINISHED, FINISHED = ".unfinished-", ".finished-"
@@ -57,8 +56,8 @@ def refuse_folder(
         there = [name for name in names if (folder / name).exists()]
     if there and not force:
         raise ValueError(
-            f"{folder} already has {in_a_row(there)}. Choose another --out, or add --force to "
-            "overwrite."
+            f"{folder} already has results ({', '.join(there)}). Choose another --out, or add "
+            "--force to overwrite them."
         )
     return there
 
