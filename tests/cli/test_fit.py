@@ -168,7 +168,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
             "--dims -1 is too small. Set it to 1 or more, or to 0 with --affine",
         ),
         (["--clusters", 2, "--dims", -1], "--dims -1 is too small"),
-        (["--clusters", 2, "--level", 0.1], "No such option: --level. Did you mean"),
+        (["--clusters", 2, "--level", 0.1], "(see: subspaces fit --help)"),
         (
             ["--clusters", "auto", "--method", "SSC"],
             "--method SSC cannot choose the number of clusters",

@@ -112,10 +112,9 @@ def _in_words(error: typer.TyperException) -> str:
 def _described(error: Exception) -> str:
     """Return an error as one line for the user: what is wrong, and what to use instead."""
     if isinstance(error, typer.TyperException):
-        words, context = _in_words(error), getattr(error, "ctx", None)
-        if context is None or words.endswith("?"):
-            return words
-        return f"{words} (see: {context.command_path} --help)"
+        context = getattr(error, "ctx", None)
+        more = f" (see: {context.command_path} --help)" if context else ""
+        return _in_words(error) + more
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
         done = ", so earlier results are unchanged. Free some disk space and run again"
