@@ -252,6 +252,10 @@ def test_outliers_without_axes_and_with_all_of_them():
     assert np.all(every.q < 1e-20)
     assert np.all(every.q_p_value == 1)
     assert none.grade == Grade.SURE
+    X[3, 2] = np.nan
+    with_gaps = PCA(5).fit(X).outliers()
+    assert np.all(with_gaps.q == 0)
+    assert np.all(with_gaps.q_p_value == 1)
 
 
 def test_without_noise_whatever_is_off_is_an_outlier():

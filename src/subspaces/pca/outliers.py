@@ -58,6 +58,8 @@ from subspaces.subspace import PrincipalAxes, centre_of, principal_axes
 
 # A squared distance below this share of the mean squared length of a sample is 0.
 LEAST_SQUARED_DISTANCE = 1e-20
+# The same for a table with gaps, whose iterations end before distances are exact.
+LEAST_WITH_GAPS = 1e-12
 # How many samples of each kind a verdict names.
 NAMED = 3
 # A larger share of the samples are rather a group, or a component more, than outliers.
@@ -581,6 +583,7 @@ def _measured_with_gaps(table: Array, r: int, *, center: bool) -> Measured:
     tail = principal_axes(column_regressions(pca)[0]).eigenvalues
     seen = np.sqrt(np.mean(~np.isnan(table), axis=1))
     plane, errors = (place.centre, place.basis), row_errors(pca)[1]
+    errors[errors <= LEAST_WITH_GAPS * place.spectrum.sum() / n] = 0.0
     return Measured(energies, errors, *plane, tail, freedom, p - r, place.spectrum / n, seen)
 
 
