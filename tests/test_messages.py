@@ -2,9 +2,11 @@
 
 import pickle
 
+import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces import PSC
 from subspaces.messages import (
     Advice,
     DataWarning,
@@ -15,9 +17,11 @@ from subspaces.messages import (
     message_of,
     note,
     shown,
+    silenced,
     simpler,
     use,
 )
+from tests.warned import warns
 
 
 def doubt(code="far_mean", *advice, **parameters):
@@ -98,6 +102,21 @@ def test_at_most_three_doubts_are_shown_the_gravest_first():
 def test_of_a_year_among_the_variables_one_doubt_is_shown():
     codes = ["far_mean", "unlike_scales", "holds_most", "identifiers"]
     assert [each.code for each in shown(list(map(doubt, codes)))] == ["identifiers"]
+
+
+def test_a_suspected_mark_comes_first_and_leaves_nothing_stable():
+    codes = ["constant_variables", "empty_samples", "marks", "heavy_tails"]
+    seen = [each.code for each in shown(list(map(doubt, codes)))]
+    assert seen == ["marks", "empty_samples", "constant_variables"]
+    assert "solid" in silenced(["marks"])
+
+
+def test_a_fit_warns_of_numbers_that_mark_missing_values():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    X[::7, 2] = -999
+    with warns("marks") as said:
+        PSC(2, random_state=0).fit(X)
+    assert said[0].message.parameters["marks"] == ["-999"]
 
 
 @pytest.mark.parametrize("text", ["<a=1>", "<a>", "<a.b=[1, 2]>"])

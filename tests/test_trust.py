@@ -146,7 +146,7 @@ def test_other_samples_and_a_model_without_labels_are_named():
 
 
 def judged(agreement, k_means=0.0, estimator=None, doubt="", matrix=((1.0,),)):
-    measured = {"agreement": agreement, "splits": 7, "k_means": k_means}
+    measured = {"agreement": agreement, "splits": 7, "k_means": k_means, "n_clusters": 3}
     return _trust.verdict_on_stability(measured, estimator or PSC(3), np.array(matrix), doubt)
 
 
@@ -190,7 +190,7 @@ def test_advice_that_was_followed_is_left_out():
     assert "scale variables" in str(found)
     assert "scale variables" not in found.in_words(settled=["scale"])
     by_means = judged(0.4, 0.9).in_words(command=True)
-    assert by_means.endswith("compare with affine=True n_components=0 before you choose.")
+    assert by_means.endswith("with n_clusters=3 affine=True n_components=0 before you choose.")
     assert "try affine" not in judged(0.4, 0.9).in_words(settled=["affine"]).lower()
 
 

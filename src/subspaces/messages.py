@@ -20,13 +20,14 @@ sum of squares). Set affine='auto' and n_components='auto', or centre the variab
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from string import Formatter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sklearn.exceptions import ConvergenceWarning
+if TYPE_CHECKING:
+    from subspaces.runtime.convergence import NotConvergedWarning
 
 __all__ = [
     "Advice",
@@ -50,6 +51,14 @@ TOKEN = re.compile(r"<([A-Za-z_][\w.\[\]]*)(?:=([^<>]*))?>")
 LISTED = 5
 # Characters of a text that stands for itself, which would otherwise begin a token or a field.
 LITERAL = str.maketrans({"{": "{{", "}": "}}", "<": "{lt}", ">": "{gt}"})
+
+
+def __getattr__(name: str) -> Any:
+    if name == "NotConvergedWarning":
+        from subspaces.runtime.convergence import NotConvergedWarning
+
+        return NotConvergedWarning
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @dataclass(frozen=True)
@@ -238,10 +247,6 @@ class DataWarning(SubspacesWarning):
     """There may be a problem with the table, such as missing values, copies or scales."""
 
 
-class NotConvergedWarning(SubspacesWarning, ConvergenceWarning):
-    """A fit stopped too early, or found fewer clusters than you asked for."""
-
-
 class TrustWarning(SubspacesWarning):
     """The clusters or components may not be real."""
 
@@ -347,10 +352,11 @@ def in_a_row(names: Sequence[Any]) -> str:
 WEIGHTS = (
     *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
     *("swapped", "marks", "totals", "annotation", "identifiers", "times", "infeasible"),
+    "empty_samples",
     *("counts", "batch", "negative_whole", "floor"),
     *("two_values", "classes_as_variable", "missing_low"),
     *("holds_most", "mostly_missing", "far_mean", "constant_variables", "copies"),
-    *("single_samples", "filled_up", "pieces", "empty_variables", "empty_samples"),
+    *("single_samples", "filled_up", "pieces", "empty_variables"),
     *("neighbours_depend", "few_levels", "heavy_tails", "rests_on_one", "correlated_noise"),
     *("repulsion", "unequal_dimensions", "no_component", "most_clusters", "most_components"),
     *("cycle", "refilled"),
@@ -364,7 +370,7 @@ SILENCES = {
     "infeasible": ("most_clusters", "most_components", "cycle", "refilled"),
     "far_mean": ("constant_variables", "mean_level"),
     "holds_most": ("unlike_scales",),
-    "marks": ("holds_most", "unlike_scales", "infeasible", "heavy_tails"),
+    "marks": ("holds_most", "unlike_scales", "infeasible", "heavy_tails", "solid"),
     "loud_variable": ("holds_most", "unlike_scales", "most_components"),
     "identifiers": ("holds_most", "far_mean", "unlike_scales", "mean_level"),  # such as a year
     "single_samples": ("infinite", "repulsion", "most_clusters", "refilled"),
@@ -385,10 +391,15 @@ def shown(warnings: Sequence[W], most: int = 3) -> list[W]:
     for warning in warnings:
         if (code := code_of(warning)) is not None:
             coded.setdefault(code, warning)
-    silent = {other for code in coded for other in SILENCES.get(code, ())}
+    silent = silenced(coded)
     order = sorted(coded, key=lambda c: WEIGHTS.index(c) if c in WEIGHTS else len(WEIGHTS))
     ours = [coded[code] for code in order if code not in silent]
     return [*ours[:most], *(w for w in warnings if code_of(w) is None)]
+
+
+def silenced(codes: Iterable[str]) -> set[str]:
+    """Return the codes, of doubts and of verdicts, that these make superfluous or untrue."""
+    return {other for code in codes for other in SILENCES.get(code, ())}
 
 
 def code_of(warning: Warning | Message) -> str | None:

@@ -1,15 +1,18 @@
 """`Table`: numbers with the names of their samples and variables, and what of them is missing."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from itertools import compress
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
 
 from subspaces._types import Array
-from subspaces.messages import Message, ParameterError, noted, percent
+from subspaces.messages import Advice, DataWarning, Message, ParameterError, noted, percent
+
+# Numbers that people write for a missing value.
+MARKS = (-99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0)
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Table:
         Columns of the file that were not asked for, or have too many values missing.
     notes : tuple of Message
         What was guessed to read the file, with a code each.
+    units : dict of str to str
+        What stood before or behind each number of a variable, such as "%" or "kg".
     """
 
     data: Array
@@ -36,6 +41,7 @@ class Table:
     classes: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
     notes: tuple[Message, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def frame(self) -> Any:
@@ -72,6 +78,37 @@ def missing_values(data: Array) -> MissingValues | None:
     if not holes.any():
         return None
     return MissingValues(float(holes.mean()), holes.mean(axis=1), holes.mean(axis=0))
+
+
+def marks_of_missing(data: Array, names: Any) -> Iterator[DataWarning]:
+    """Yield a warning on numbers such as -999 that may mark missing values: far off, repeated.
+
+    names (p,): of the variables of the table (n, p), or None.
+    """
+    ends = np.fmin.reduce(data), np.fmax.reduce(data)
+    found: dict[str, list[str]] = {}
+    called = [f"column {j}" for j in range(data.shape[1])] if names is None else names
+    for j in np.flatnonzero(np.isin(ends, MARKS).any(axis=0)):
+        values = data[:, j]
+        others = values[np.isfinite(values) & ~np.isin(values, MARKS)]
+        for mark, count in zip(*np.unique(values, return_counts=True), strict=True):
+            if mark in MARKS and count > 1 and len(others):
+                off = max(others.min() - mark, mark - others.max())
+                if off > np.ptp(others):
+                    found.setdefault(f"{mark:g}", []).append(called[j])
+    if found:
+        names = list(dict.fromkeys(chain.from_iterable(found.values())))
+        one = len(found) == 1
+        are, mark = ("is", "it marks") if one else ("are", "they mark")
+        fact = f"{{marks}} {are} far from all other values in {{n:#variable}} ({{names}})."
+        if len(names) == 1:
+            fact = f"{{marks}} {are} far from all other values of {{names:'}}."
+        advice = Advice(
+            f"replace {'it' if one else 'them'} by NaN if {mark} missing values",
+            "missing",
+            command=f"add <missing={{marks!r}}> if {mark} missing values",
+        )
+        yield DataWarning("marks", fact, advice, marks=list(found), n=len(names), names=names)
 
 
 def first_gap(table: Table) -> str | None:

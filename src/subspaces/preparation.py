@@ -56,6 +56,8 @@ class Preparation:
         Variables that were left out, then, for the share of their values that is missing.
     missing : list of str or None
         Further marks of a missing value in the file, such as -999.
+    units : dict of str to str, or None
+        The unit of each variable that had one in the file, such as "%" or "kg".
     """
 
     variable_names: Annotated[tuple[str, ...], "p"]
@@ -73,6 +75,7 @@ class Preparation:
     ignored: list[str] | None = None
     dropped: list[str] | None = None
     missing: list[str] | None = None
+    units: dict[str, str] | None = None
 
     @property
     def needed(self) -> list[str]:
@@ -243,10 +246,10 @@ def attach_preparation(model: Any, preparation: Preparation) -> None:
 
     ``preparation_`` says how it prepares them, and ``n_features_in_`` and ``feature_names_in_``
     describe the raw samples; variables that are only numbered, x0, x1 and so on, have no names
-    there, so that arrays are taken without a warning. A preparation without steps does not change
-    the model.
+    there, so that arrays are taken without a warning. A preparation without steps and units does
+    not change the model.
     """
-    if not str(preparation):
+    if not str(preparation) and not preparation.units:
         return
     needed = preparation.needed
     model.preparation_ = preparation

@@ -113,6 +113,17 @@ def test_wrong_words_are_answered_before_anything_heavy_is_imported(answers, i):
     assert len(said.splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", ["fit", "select", "pca"])
+def test_a_column_that_is_not_there_is_named_before_a_model_is_imported(command, folder, tmp_path):
+    words = [command, "data.csv", "--labels", "nope"]
+    words += [] if command == "select" else ["--out", str(tmp_path)]
+    done = subprocess.run([sys.executable, "-c", CODE, json.dumps([words])], cwd=folder,
+                          capture_output=True, text=True, timeout=60)  # fmt: skip
+    code, heavy, said = json.loads(done.stdout)
+    assert (code, "has no column 'nope'" in said) == (2, True)
+    assert not {"sklearn", "pandas"} & set(heavy)
+
+
 def test_the_names_are_those_of_the_library():
     assert ("auto", *names(public=True)) == get_args(_options.Criterion)
     assert get_args(ExpressionKind) == get_args(_options.Kind)

@@ -52,6 +52,25 @@ def test_missing_columns_are_named(fails, model, union_file):
     assert "lacks 1 of the 5 variables of the model: gene 3" in said
 
 
+def test_a_unit_that_changed_is_an_error(run, fails, union_file, tmp_path):
+    lines = [line.split(",") for line in union_file.read_text().splitlines()]
+    j = lines[0].index("gene 3")
+
+    def in_unit(unit):
+        rows = [[*row[:j], row[j] + unit, *row[j + 1 :]] for row in lines[1:]]
+        path = tmp_path / f"in{unit.strip()}.csv"
+        path.write_text("\n".join(map(",".join, [lines[0], *rows])))
+        return path
+
+    fitted = run("fit", in_unit(" g"), "--labels", "type", "--clusters", 2, "--no-page",
+                 "--no-stability", "--out", tmp_path / "r")  # fmt: skip
+    assert fitted.code == 0, fitted.err
+    predict = ("predict", tmp_path / "r" / "model.npz")
+    assert "gene 3 was in g" in fails(*predict, in_unit(" kg"), "--labels", "type")
+    assert "was in" not in run(*predict, in_unit(" g"), "--labels", "type").err
+    assert "gene 3 was in g" in run(*predict, in_unit(""), "--labels", "type").err
+
+
 def test_what_fit_did_is_done_to_new_samples(run, tmp_path):
     random = np.random.default_rng(0)
     X = random.lognormal(3, 1, size=(30, 8))

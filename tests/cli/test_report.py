@@ -121,6 +121,9 @@ def test_a_table_of_any_columns_has_a_page(run, tmp_path):
     words, sections = parts(out)
     assert {"columns", "outliers"} <= set(sections)
     assert "people.csv" in words
+    path.write_text(path.read_text() + "\na,-999,1,1\nb,-999,1,1")
+    assert "Add --missing -999" in run("report", path, "--out", out, "--force").err
+    assert run("report", path, "--out", out, "--force", "--missing=-999").err == ""
     before = out.read_text()
     assert run("report", path, "--out", out).code == 2
     assert out.read_text() == before

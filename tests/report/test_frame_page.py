@@ -6,11 +6,12 @@ import pytest
 
 import subspaces
 from subspaces.app.report._frame import describe
-from subspaces.app.tables import Kind, columns_of, read_frame
+from subspaces.app.tables import Kind, columns_of, read_frame, read_table
 from subspaces.pages import report
 from tests.report.browser import chromium, complaints_of
 from tests.report.hostile import SCRIPT, TITLE, hostile_frame
 from tests.report.outline import Outline, figures_of, section, sections_of
+from tests.warned import refuses
 
 RANDOM = np.random.default_rng(0)
 
@@ -172,6 +173,20 @@ def test_a_file_reads_as_the_frame_in_it(suffix, tmp_path):
         assert own.missing.tolist() == other.missing.tolist()
         if own.kind is Kind.NUMBER:
             np.testing.assert_allclose(own.numbers, other.numbers, rtol=1e-12)
+
+
+def test_money_is_read_as_in_a_fit_and_marks_are_missing(tmp_path):
+    path = tmp_path / "costs.csv"
+    rows = [f'p{i},"$1,{i}96.44",{-999 if i == 3 else i}' for i in range(9)]
+    path.write_text("\n".join(["name,cost,age", *rows]))
+    frame = read_frame(path, missing=["-999"], sample_names="name")
+    cost, age = columns_of(frame)[0]
+    table = read_table(path, missing="-999")
+    assert (cost.unit, dict(table.units)) == ("$", {"cost": "$"})
+    np.testing.assert_array_equal(np.column_stack([cost.numbers, age.numbers]), table.data)
+    assert columns_of(read_frame(path, ignore=["cost", "name"]))[0][0].name == "age"
+    with refuses("path", naming=["cots", "cost"]):
+        read_frame(path, ignore=["cots"])
 
 
 @pytest.mark.parametrize("width", [390, 1280])

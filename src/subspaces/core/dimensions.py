@@ -66,6 +66,10 @@ def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True)
         means = Advice("use <n_components=0> with <affine=True>", "affine", True)
         positive = Advice(f"use 1 to {p}", "n_components")
         raise ParameterError("n_components", fact, positive, means, value=int(given))
+    fewest = partition.smallest_size(1)
+    if n < fewest and np.any(given):
+        fact = "The table has only {n:#sample}. You need at least {fewest}."
+        raise ParameterError("X", fact, n=n, fewest=fewest)
     dimensions = per_cluster(asked, "n_components", n, low=low, high=p)
     needed = sum(partition.smallest_size(r) for r in dimensions)
     if n < needed:

@@ -254,6 +254,7 @@ def stability(
         )
     else:
         measured = {"agreement": mean, "splits": len(agreement), "k_means": k_means}
+        measured["n_clusters"] = n_clusters
         conclusion = verdict_on_stability(measured, model, matrix, instead)
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, conclusion)
 
@@ -354,8 +355,9 @@ def verdict_on_stability(
 ) -> Verdict:
     """Return how far two or more clusters can be relied on, and what to try.
 
-    measured: the agreement, the number of splits, and the agreement of K-means; matrix: the samples
-    as given; instead: what else describes them if halves agree, "one_cloud", "one_subspace" or "".
+    measured: the agreement, the numbers of splits and of clusters, and the agreement of K-means;
+    matrix: the samples as given; instead: what else describes them if halves agree, "one_cloud",
+    "one_subspace" or "".
     """
     shown = round(measured["agreement"], 2)  # so that what is printed as 0.80 is judged as 0.80
     code = "solid" if shown >= SOLID else "in_part" if shown >= DOUBTFUL else "noise_like"
@@ -404,9 +406,11 @@ def _ways_to_see_one(matrix: Array) -> tuple[Advice, ...]:
 def _ways_by_means(estimator: Estimator) -> tuple[Advice, ...]:
     """Return what to try if K-means agrees better."""
     affine = bool(getattr(estimator, "affine", False))
-    by_means = "<n_components=0>" if affine else "<affine=True> <n_components=0>"
-    before = "before you choose"
-    compare = Advice(f"compare with K-means {before}", command=f"compare with {by_means} {before}")
+    by_means, before = "PSC({n_clusters}, n_components=0, affine=True)", "before you choose"
+    options = "<n_clusters={n_clusters}> <affine=True> <n_components=0>"
+    compare = Advice(
+        f"compare with {by_means} {before}", command=f"compare with {options} {before}"
+    )
     return (compare,) if affine else (Advice("try <affine=True>", "affine", True), compare)
 
 

@@ -12,6 +12,7 @@ from subspaces.core.partition import assign
 from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks, blocks_of, survey_of
 from subspaces.data.validation import has_holes
 from subspaces.messages import ParameterError, use
+from subspaces.named_table import marks_of_missing
 from subspaces.psc.auto import fit_sparse, warn_of_choice
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.choice import choose
@@ -23,6 +24,7 @@ from subspaces.psc.probabilities import probabilities_of
 from subspaces.psc.result import Fit, with_means
 from subspaces.psc.settings import Settings, check, no_outliers, numbers_of
 from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.warning import warn
 
 # In a matrix of up to this many numbers, BLAS threads wait longer than they work.
 SMALL = 1 << 21
@@ -43,6 +45,8 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
         fact = f"<refine='descent'> works for up to {FEW_ROWS} samples, but there are {len(X)}."
         others = use("refine", "ppca"), use("refine", None)
         raise ParameterError("refine", fact, *others, value="descent")
+    for found in marks_of_missing(X, settings.variable_names):
+        warn(found)
     if settings.n_variables is None:  # of sparse loadings some variables are louder
         warn_of_units(X)
     with one_blas_thread() if X.size <= SMALL or has_holes(X) else nullcontext():

@@ -183,16 +183,19 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
             n_components=max(dimensions),
         )
     few = int(np.count_nonzero(cells.counts <= max(dimensions)))
+    enough = int(cells.counts.min()) - 1
     if few:
         doubt(
             DataWarning,
             "empty_samples",
             "{few:#of {n} samples has|of {n} samples have} too few values for the dimension of "
             "the clusters, so labels may be wrong.",
-            *smaller,
-            Advice("leave out such samples"),
+            Advice("try <n_components={enough}>, which all samples have the values for")
+            if enough
+            else Advice("leave them out", command="leave them out with <ignore=[...]>"),
             few=few,
             n=n,
+            enough=enough,
         )
     return FilledTable(shifted, found.table, origin)
 

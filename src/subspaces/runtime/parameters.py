@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from subspaces._types import Seed
 from subspaces.messages import Advice, ParameterError, ParameterTypeError
@@ -117,6 +116,8 @@ def as_jobs(value: int | None) -> int | None:
 
 def as_generator(random_state: Seed) -> np.random.Generator:
     """Return a numpy Generator seeded by ``random_state``: None, an int or a RandomState."""
+    from sklearn.utils import check_random_state
+
     try:
         random = check_random_state(random_state)
     except ValueError:

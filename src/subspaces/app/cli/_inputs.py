@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from subspaces.app.cli._options import NewSamples, Source, Values, ValuesOrPreset
-from subspaces.app.cli._say import note, working
+from subspaces.app.cli._say import as_warning, note, working
 from subspaces.app.tables import doubts, hold_counts, read_table
-from subspaces.datasets import with_classes
 from subspaces.messages import Advice, Message, listed, message_of, noted, percent, use
 from subspaces.named_table import Table, first_gap, missing_values, without_empty, without_missing
 from subspaces.preparation import Preparation, learn_preparation, prepare
-from subspaces.psc.doubts import UNLIKE, UNLIKE_SCALES, differ_in_units
 
 # What is said of variables that were scaled unasked.
 SCALED = "The units differ, so each variable was scaled. Add --no-scale to prevent this."
@@ -72,7 +70,11 @@ def _read(source: NewSamples, variables: Iterable[str] | None, marks: Sequence[s
                 ignore_text=source.ignore_text,
                 drop_empty=source.drop_empty,
             )
-        return table if source.classes is None else with_classes(table, source.classes)
+        if source.classes is None:
+            return table
+        from subspaces.datasets import with_classes
+
+        return with_classes(table, source.classes)
     except OSError as error:
         raise ValueError(f"{error.filename or source.data}: {error.strerror or error}") from error
 
@@ -159,16 +161,22 @@ def _with_enough_values(
 
 
 def with_left_out(preparation: Preparation, table: Table, source: Source) -> Preparation:
-    """Return the preparation with what was left out, and the marks of missing values."""
+    """Return the preparation with what was left out, the marks of missing values, and units."""
     ignored, dropped, marks = map(list, (source.ignored, table.left_out, source.marks))
     return replace(
-        preparation, ignored=ignored or None, dropped=dropped or None, missing=marks or None
+        preparation,
+        ignored=ignored or None,
+        dropped=dropped or None,
+        missing=marks or None,
+        units=dict(table.units) or None,
     )
 
 
 def what_was_prepared(taken_for: str | None, preparation: str) -> list[str]:
     """Return sentences on what was done to the values and why; SCALED says enough by itself."""
-    done = [f"Prepared: {preparation}."] if preparation and taken_for != SCALED else []
+    if taken_for == SCALED:
+        return [as_warning(SCALED)]
+    done = [f"Prepared: {preparation}."] if preparation else []
     return [*filter(None, [taken_for]), *done]
 
 
@@ -185,6 +193,8 @@ def prepare_values(
 
     may_scale: whether variables are scaled if their units differ, and nothing else was asked for.
     """
+    from subspaces.psc.doubts import UNLIKE_SCALES, differ_in_units
+
     steps: dict[str, Any] = {"floor": values.floor, "log": bool(values.log)}
     steps["top_variables"] = values.top_variables
     learned = learn_preparation(table, **steps, scale=bool(values.scale))
@@ -219,6 +229,8 @@ def _constants(table: Table) -> list[Message]:
 
 def _holds_most(table: Table) -> list[Message]:
     """Return a note on a variable that holds much of the variance by itself, if one does."""
+    from subspaces.psc.doubts import UNLIKE
+
     variances = np.nanvar(table.data, axis=0)
     usual = np.median(variances[variances > 0]) if variances.any() else 1.0
     largest = int(np.argmax(variances))

@@ -155,8 +155,45 @@ Metadata = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class NewSamples:
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """The options on how any table is read."""
+
+    ignore: Annotated[
+        list[str] | None,
+        setting("Columns or rows to leave out, separated by commas: a,b.", "COLUMN"),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        setting(
+            "Values that mean missing, separated by commas: -999,x. Empty cells, NA, "
+            "N/A, NaN, null, none, ?, - and a dot are always missing.",
+            "MARK",
+            panel=TABLE,
+        ),
+    ] = None
+    sample_names: Annotated[
+        str | None,
+        setting(
+            "Column with the sample names. Default: the first column, if it has names.",
+            "COLUMN",
+            panel=TABLE,
+        ),
+    ] = None
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The entries of --ignore, each once."""
+        return tuple(dict.fromkeys(entries_of(self.ignore)))
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The entries of --missing."""
+        return entries_of(self.missing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewSamples(Reading):
     """The options on the table of new samples: its path, and how to read it."""
 
     data: Annotated[
@@ -189,27 +226,6 @@ class NewSamples:
             panel=TABLE,
         ),
     ] = None
-    ignore: Annotated[
-        list[str] | None,
-        setting("Columns or rows to leave out, separated by commas: a,b.", "COLUMN"),
-    ] = None
-    missing: Annotated[
-        list[str] | None,
-        setting(
-            "Values that mean missing, separated by commas: -999,x. Empty cells, NA, "
-            "N/A, NaN, null, none, ?, - and a dot are always missing.",
-            "MARK",
-            panel=TABLE,
-        ),
-    ] = None
-    sample_names: Annotated[
-        str | None,
-        setting(
-            "Column with the sample names. Default: the first column, if it has names.",
-            "COLUMN",
-            panel=TABLE,
-        ),
-    ] = None
     ignore_text: Annotated[
         bool, flag("--ignore-text", "Leave out all columns of text.", panel=TABLE)
     ] = False
@@ -227,18 +243,8 @@ class NewSamples:
             if name is not None and name == same:
                 raise ValueError(f"You gave {name} to both {option} and {other}. Keep one of them.")
 
-    @property
-    def ignored(self) -> tuple[str, ...]:
-        """The entries of --ignore, each once."""
-        return tuple(dict.fromkeys(entries_of(self.ignore)))
 
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """The entries of --missing."""
-        return entries_of(self.missing)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Source(NewSamples):
     """The options on the table of a fit."""
 

@@ -11,6 +11,7 @@ from subspaces.app.cli._say import warn
 from subspaces.estimators import PSC, load
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import samples_of
+from subspaces.messages import listed
 from subspaces.named_table import Table
 from subspaces.preparation import match_variables
 
@@ -18,6 +19,8 @@ from subspaces.preparation import match_variables
 # many are far if they are more than this share of all. Both are a choice: members are rarely 5
 # times as far as their median.
 FAR, MANY = 10.0, 0.1
+# How many variables whose unit changed are named.
+NAMED = 3
 
 
 def read_model(path: Path) -> Any:
@@ -69,6 +72,26 @@ def variable_names(model: SubspaceClusterer) -> list[str] | None:
         return list(model.preparation_.needed)
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)
+
+
+def check_units(model: SubspaceClusterer, table: Table) -> None:
+    """Raise ValueError for variables in another unit than in the fit; warn if one has none."""
+    preparation = getattr(model, "preparation_", None)
+    units = (preparation and preparation.units) or {}
+    names = [name for name in units | dict(table.units) if name in table.variable_names]
+    pairs = {name: (units.get(name), table.units.get(name)) for name in names}
+    differ = [name for name, (then, now) in pairs.items() if then != now]
+    changed = [name for name in differ if all(pairs[name])]
+    facts = [
+        f"{name} {f'was in {then}' if then else 'had no unit'} when the model was fitted, and "
+        f"{f'is in {now}' if now else 'has no unit'} here"
+        for name, (then, now) in pairs.items()
+        if name in (changed or differ)
+    ]
+    if changed:
+        raise ValueError(f"{listed(facts, NAMED)}. Convert the new table to the units of the fit.")
+    if differ:
+        warn(f"{listed(facts, NAMED)}. Check that the values are in the same unit")
 
 
 def marks(model: SubspaceClusterer) -> list[str]:

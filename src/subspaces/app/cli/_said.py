@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from subspaces.app.cli._say import MOST_WARNINGS, warn
+from subspaces.app.cli._say import MOST_WARNINGS, fitting_in, warn
 from subspaces.app.cli._words import in_options
 from subspaces.messages import Message, literal, shown
 
@@ -43,19 +43,23 @@ class Said:
         return [str(each) for each in with_options(self.kept, self.settled)]
 
     @property
-    def shown(self) -> list[str]:
-        """The gravest of the doubts in options; notes follow if there are few."""
+    def gravest(self) -> list[Message]:
+        """The gravest of the doubts."""
         answers = [] if self.answer is None else [self.answer]
         doubts = [each for each in self.unanswered if each.kind != "note"]
         doubts = shown([*doubts, *answers], MOST_WARNINGS + len(answers))
-        said = {each.code for each in doubts}
+        return [each for each in doubts if each is not self.answer][:MOST_WARNINGS]
+
+    @property
+    def shown(self) -> list[str]:
+        """The gravest of the doubts in options, and then the notes."""
+        said = {each.code for each in self.gravest}
         notes = [each for each in self.kept if each.kind == "note" and each.code not in said]
-        gravest = [*(each for each in doubts if each is not self.answer), *notes]
-        return [str(each) for each in with_options(gravest, self.settled)][:MOST_WARNINGS]
+        return [str(each) for each in with_options([*self.gravest, *notes], self.settled)]
 
     def say(self) -> list[str]:
         """Print the gravest on stderr; return the lines of all."""
-        for line in self.shown:
+        for line in fitting_in(self.shown):
             warn(line)
         return self.lines
 

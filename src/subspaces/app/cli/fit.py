@@ -119,12 +119,15 @@ def fit(
     read = (source.data, source.classes, wanted.metadata)
     _outputs.refuse_folder(wanted.out, FILES, force=wanted.force, read=read)
     with working("Starting"):
-        from subspaces.app.cli import _inputs, _markers
+        from subspaces.app.cli import _inputs
+
+    table, doubts = _inputs.read_input(source)
+    metadata = _inputs.read_metadata(wanted.metadata, table.sample_names)
+    with working("Starting"):
+        from subspaces.app.cli import _markers
 
     files = (*FILES, *_markers.names(wanted.out))
     with _outputs.staged(wanted.out, files, force=wanted.force, read=read) as stage:
-        table, doubts = _inputs.read_input(source)
-        metadata = _inputs.read_metadata(wanted.metadata, table.sample_names)
         found = _found(request, table, doubts, source, values, wanted)
         summary = _summary(request, table, source, found)
         _write(stage, table, source, wanted, found, summary, metadata)
@@ -238,9 +241,10 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     prepared = what_was_prepared(summary["taken_for"], summary["preparation"])
     answer, minor = _verdicts(summary)
     doubts = [as_warning(line) for line in said.shown]
+    n_doubts = len(said.gravest)
     by_weight = [what_was_written(written, out), *answer[:1], *doubts[:1], *answer[1:], *prepared]
-    by_weight += [*minor[:2], *doubts[1:], *minor[2:]]
-    fitting = fitting_in(by_weight)
+    by_weight += [*doubts[n_doubts:], *doubts[1:n_doubts], *minor]
+    fitting = fitting_in(dict.fromkeys(by_weight))
     for line in filter(fitting.count, doubts):
         note(line)
     for line in filter(fitting.count, prepared):
@@ -267,16 +271,18 @@ def _show_tables(summary: dict[str, Any]) -> None:
 
 def _verdicts(summary: dict[str, Any]) -> tuple[list[str], list[str]]:
     """Return the verdicts on the clusters, and those that matter less."""
+    from subspaces.messages import silenced
+
     answer = [matched_classes(summary)] if "adjusted_rand" in summary else []
-    chosen, others = _chosen(summary["selection"] or {}, len(summary["clusters"]))
-    answer += chosen
+    answer += _chosen(summary["selection"] or {}, len(summary["clusters"]))
+    unsaid = UNSAID | silenced(each["code"] for each in summary["messages"])
     for name in ("stability", "significance"):
-        if name in summary and summary[name]["code"] not in UNSAID:
+        if name in summary and summary[name]["code"] not in unsaid:
             answer.append(summary[name]["verdict"])
     if "outliers" in summary:
         answer.append(_unplaced(summary["outliers"]["samples"]))
     names = ("means_or_directions", "assumed", "markers")
-    return answer, [*others, *(summary[name]["verdict"] for name in names if name in summary)]
+    return answer, [summary[name]["verdict"] for name in names if name in summary]
 
 
 def _unplaced(names: list[str]) -> str:
@@ -289,23 +295,26 @@ def _unplaced(names: list[str]) -> str:
     return f"{len(names)} {are} in no cluster ({listed(names)}). See labels.csv."
 
 
-def _chosen(selection: dict[str, Any], n_clusters: int) -> tuple[list[str], list[str]]:
-    """Return what was chosen, and the answers worth a look with the options that give them.
+def _chosen(selection: dict[str, Any], n_clusters: int) -> list[str]:
+    """Return a line on what was chosen, and the options that give the other numbers that it names.
 
-    Both are lists of a sentence, or empty.
+    It is empty if nothing was.
     """
     from subspaces.app.report._names import answer_in_words
+    from subspaces.psc.choice import verdict_of
 
     tried = set(selection.get("n_clusters", ()))
     if "answers" not in selection:
-        return [selection["verdict"]] if len(tried) > 1 else [], []
+        return [selection["verdict"]] if len(tried) > 1 else []
     answers = {each["n_clusters"]: each for each in selection["answers"]}
     if len(tried) < 2:
         mine = answers.get(n_clusters, {})
         words = f"The result is {answer_in_words(n_clusters, mine)}."
-        return [words] if "affine" in mine else [], []
-    named = " or ".join(f"--clusters {k}" for k in answers if k != n_clusters)
-    return [selection["fact"]], [f"Also try {named}."] if named else []
+        return [words] if "affine" in mine else []
+    said = verdict_of(selection).parameters
+    near = said.get("near") or [said.get("rival")]
+    named = " or ".join(f"--clusters {k}" for k in answers if k in near)
+    return [f"{selection['fact']} Also try {named}." if named else selection["fact"]]
 
 
 def _sizes(summary: dict[str, Any], *, known: bool) -> tuple[list[str], list[list[str]]]:

@@ -93,14 +93,17 @@ def pca(
         raise ValueError("--scale and --no-center do not work together. Leave out one of them.")
     _outputs.refuse_folder(out, FILES, force=force, read=(source.data, source.classes))
     with working("Starting"):
-        from subspaces.app.cli import _fitting, _inputs, _pca
+        from subspaces.app.cli import _inputs
+
+    table, doubts = _inputs.read_input(source)
+    with working("Starting"):
+        from subspaces.app.cli import _fitting, _pca
         from subspaces.app.cli._said import Said
         from subspaces.app.recipes import ExpressionScaler
         from subspaces.app.report._pca.findings import gather_pca
         from subspaces.messages import message_of
 
     with _outputs.staged(out, FILES, force=force) as stage:
-        table, doubts = _inputs.read_input(source)
         caught: list[Warning] = []
         if preset:
             scaler = ExpressionScaler(**values.scaler(preset))
@@ -143,15 +146,16 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     from subspaces.app.cli._inputs import what_was_prepared
 
     prepared = what_was_prepared(summary["taken_for"], summary["preparation"])
-    first = [*prepared, summary["verdict"]]
     last = [summary["outliers_verdict"], what_was_written(written, out)]
     axes = summary["high"] or summary["n_predictive"] or 2
     unseen = f"Set --dims {axes} to see {axes} ax{'i' if axes == 1 else 'e'}s anyway."
     unseen = "" if summary["shown"] or summary["n_components"] else unseen
-    fitting = fitting_in(said.shown, [*first, *filter(None, [unseen]), *last])
+    fitting = fitting_in(
+        said.shown, [*prepared, summary["verdict"], *filter(None, [unseen]), *last]
+    )
     for line in fitting:
         warn(line)
-    for line in first:
+    for line in [*prepared, summary["verdict"]]:
         say(visible(line))
     say()
     found = summary["n_components"]
@@ -171,10 +175,10 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
         say(unseen)
     say(visible(summary["outliers_verdict"]))
     say()
-    # If there are no axes, no sample influences one.
-    if summary["shown"]:
+    # If there are no axes, or all samples are on them, none influences one.
+    drivers = summary["influential"]
+    if summary["shown"] and any(driver["influence"] for driver in drivers):
         say("The most influential samples:")
-        drivers = summary["influential"]
         rows = [[_short(value) for value in driver.values()] for driver in drivers]
         heads = [HEADS.get(name, name) for name in drivers[0]]
         say_table(heads, rows, numbers=range(len(heads) - 3, len(heads)))

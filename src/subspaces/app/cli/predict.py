@@ -39,6 +39,7 @@ def predict(
     fitted = _predicting.read_model(model)
     known = _predicting.variable_names(fitted)
     table, doubts = _inputs.read_input(source, known, _predicting.marks(fitted))
+    _predicting.check_units(fitted, table)
     # The model needs its variables: none can be left out here.
     doubts = [each for each in doubts if "ignore" not in {one.parameter for one in each.advice}]
     Said(table.notes, doubts).say()

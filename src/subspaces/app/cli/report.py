@@ -1,6 +1,7 @@
 """The command ``report``, which writes an HTML page about a model file or any table."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,7 @@ def report(
         str | None, setting("Title of the page. Default: the name of the table.", "TEXT")
     ] = None,
     *,
+    reading: options.Reading,
     metadata: options.Metadata = None,
     cluster_names: Annotated[
         list[str] | None,
@@ -53,6 +55,11 @@ def report(
     """
     target = path.with_name("report.html") if out is None else out
     is_table, names = options.is_table(path), options.entries_of(cluster_names)
+    if not is_table and reading != options.Reading():
+        raise ValueError(
+            "--ignore, --missing and --sample-names only work with a table. Leave them out, or "
+            "give the table instead of model.npz."
+        )
     for option, given in (("--metadata", metadata), ("--cluster-names", names)):
         if is_table and given:
             raise ValueError(
@@ -62,7 +69,7 @@ def report(
     read = [path, *(path.with_name(name) for name in BESIDE * (not is_table))]
     _outputs.refuse_to_overwrite(target, force=force, read=read)
     if is_table:
-        _of_table(path, target, title)
+        _of_table(path, target, title, reading)
     else:
         _of_model(path, target, title, names, metadata)
     if as_document:
@@ -71,12 +78,23 @@ def report(
     say(f"Wrote {target}")
 
 
-def _of_table(path: Path, target: Path, title: str | None) -> None:
-    """Write the page of a table."""
-    from subspaces.app.report import report
+def _of_table(path: Path, target: Path, title: str | None, reading: options.Reading) -> None:
+    """Write the page of a table, and say what is doubtful about it."""
+    from subspaces.app.cli._said import Said, with_options
+    from subspaces.app.report._frame import describe, write_frame_page
+    from subspaces.app.tables import read_frame
 
     with working("Looking at the table"), _outputs.errors_named(target):
-        report(path, target, title=title, overwrite=True)
+        frame = read_frame(
+            path,
+            ignore=reading.ignored,
+            missing=reading.marks,
+            sample_names=reading.sample_names,
+        )
+        draft = describe(frame)
+        said = replace(draft, doubts=tuple(with_options(draft.doubts)))
+        write_frame_page(said, target, path.name if title is None else title)
+    Said((), draft.doubts).say()
 
 
 def _of_model(

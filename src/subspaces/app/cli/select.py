@@ -78,14 +78,17 @@ def select(
         request = replace(request, n_components="auto" if as_a_fit else 1)
     request.check()
     with working("Starting"):
-        from subspaces.app.cli import _inputs, _trust
+        from subspaces.app.cli import _inputs
+
+    table, doubts = _inputs.read_input(source)
+    with working("Starting"):
+        from subspaces.app.cli import _trust
         from subspaces.app.cli._said import Said
         from subspaces.estimators import PSC
         from subspaces.messages import message_of
         from subspaces.runtime.warning import collect_warnings
         from subspaces.selection import select_n_clusters
 
-    table, doubts = _inputs.read_input(source)
     if not as_a_fit:
         _inputs.refuse_gaps(table, source.data, "leave out --variables")
     may_scale = search.affine is not False

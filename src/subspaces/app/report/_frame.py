@@ -145,7 +145,11 @@ def report(
         table = read_frame(table)
     elif hasattr(table, "to_pandas"):
         table = table.to_pandas()
-    draft = describe(pd.DataFrame(table), random_state)
+    return write_frame_page(describe(pd.DataFrame(table), random_state), target, title)
+
+
+def write_frame_page(draft: FrameDraft, target: Path, title: str | None) -> Path:
+    """Write the page of a data frame; by default its title is the size of the frame."""
     size = f"{count(len(draft.names), 'sample')} of {count(len(draft.columns), 'column')}"
     return write_page(page(draft, SECTIONS, size if title is None else title), target)
 

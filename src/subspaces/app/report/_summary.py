@@ -17,7 +17,7 @@ from subspaces.app.report._overview import overview
 from subspaces.app.report._tables import swatch
 from subspaces.diagnostics import means_or_directions
 from subspaces.diagnostics._trust import SAME
-from subspaces.messages import Grade, Message, Verdict, in_a_row, percent
+from subspaces.messages import Grade, Message, Verdict, in_a_row, percent, silenced
 from subspaces.metrics import adjusted_rand_score
 
 UNMEASURED = (
@@ -170,7 +170,8 @@ def _stability(draft: Draft) -> Iterator[Point]:
         if said.code in HALVES:
             words = str(replace(said, fact=f"{HALVES[said.code]} {numbers}"))
         topic = "Perhaps one group" if said.code in ONE_GROUP else STABILITY[measured.grade]
-        yield Point(topic, escape(words), "", measured.grade)
+        if said.code not in silenced(each.code for each in model.record_.warned):
+            yield Point(topic, escape(words), "", measured.grade)
     elif not kept:
         yield Point("Stability not known", UNMEASURED, "", Grade.DOUBTFUL)
     for each in kept:

@@ -20,7 +20,7 @@ from subspaces.app.tables._content import text_of
 from subspaces.app.tables._gct import read_cls, read_gct
 from subspaces.app.tables._h5ad import read_h5ad
 from subspaces.app.tables._hints import doubts, hold_counts, seem_swapped
-from subspaces.app.tables._sheet import Wanted
+from subspaces.app.tables._sheet import Wanted, offered
 from subspaces.app.tables._text import as_grid, header_of, read_text
 from subspaces.messages import refused
 from subspaces.named_table import Table
@@ -122,15 +122,38 @@ def read_table(
     return READERS[_suffix_of(path)](path, wanted)
 
 
-def read_frame(path: str | PathLike[str]) -> Any:
+def read_frame(
+    path: str | PathLike[str],
+    *,
+    ignore: Iterable[str] = (),
+    missing: Iterable[str] = (),
+    sample_names: str | None = None,
+) -> Any:
     """Read a table with columns of any kind as a pandas DataFrame, samples in rows.
 
     The cells of a text file or a workbook stay text, and their rows are counted from 1. Tables of
     numbers alone (GCT, NPZ, H5AD) have their names, and their known classes as a column "class".
+    The options are those of `read_table`.
     """
+    frame, known = _frame_of(Path(path)), {mark.strip().lower() for mark in missing}
+    names = [] if sample_names is None else [sample_names]
+    for name in [*names, *ignore]:
+        if name not in frame.columns and (name in names or name not in frame.index):
+            raise refused(f"{path} has no column {name!r}{offered(name, frame.columns)}")
+    frame = frame.set_index(names) if names else frame
+    frame = frame.drop(index=list(ignore), columns=list(ignore), errors="ignore")
+    numbers = {float(mark) for mark in known if is_number(mark)}
+
+    def is_mark(value: object) -> bool:
+        cell = str(value).strip().lower()
+        return cell in known or (is_number(cell) and float(cell) in numbers)
+
+    return frame.mask(frame.map(is_mark)) if known else frame
+
+
+def _frame_of(path: Path) -> Any:
     import pandas as pd
 
-    path = Path(path)
     suffix = _suffix_of(path)
     if suffix == ".parquet":
         return frame_of_parquet(path)

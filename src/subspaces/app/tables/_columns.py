@@ -8,7 +8,7 @@ distances are those of the scaled column of one of them.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -19,15 +19,15 @@ from subspaces.app.tables._commas import is_missing, is_number, notation_of
 from subspaces.app.tables._hints import MOST_CLASSES, doubts
 from subspaces.app.tables._sheet import Texts
 from subspaces.app.tables._units import as_numbers
-from subspaces.messages import Advice, Message, message_of
+from subspaces.messages import Message, message_of
 from subspaces.named_table import Table
 
 # A date, with a time or without.
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:\d{2}.*)?")
 # Fewer texts, all of them different, are no names of samples yet.
 FEWEST_NAMES = 5
-# Doubts about numbers that hold for a page, too. Their advice is for the reader of a file.
-TOLD = {"marks": "empty these cells if their values are missing"}
+# Doubts about numbers that hold for a page, too.
+TOLD = {"marks"}
 
 
 class Kind(StrEnum):
@@ -98,7 +98,7 @@ def columns_of(frame: Any) -> tuple[list[Column], list[Message]]:
         if each.code == "identifiers":
             keys |= set(each.parameters["names"])
         if each.code in TOLD:
-            told.append(replace(message_of(each), advice=(Advice(TOLD[each.code]),)))
+            told.append(message_of(each))
     are_keys = [c.name in keys and c.kind is Kind.NUMBER for c in found]
     found = [
         Column(c.name, Kind.IDENTIFIER, c.texts, c.numbers) if is_key else c
@@ -164,17 +164,10 @@ def _texts(values: Any) -> Texts:
 
 def _read(texts: Texts) -> tuple[str, Array | None]:
     """Return the unit and the numbers (n,) that all texts are, NaN for a missing one, or None."""
-    seen = set(texts.tolist()) - {""}
-    if not seen:
-        return "", None
+    unit, cells = as_numbers(texts) or ("", texts)
+    seen = set(cells.tolist()) - {""}
     notation = notation_of(seen, [cell for cell in seen if not is_number(cell)])
-    plain, unit = {cell: notation.plain(cell) for cell in seen}, ""
-    if not all(map(is_number, plain.values())):
-        marked = as_numbers(texts)
-        if marked is None:
-            return "", None
-        unit, plain = marked[0], dict(zip(texts.tolist(), marked[1].tolist(), strict=True))
-        plain = {cell: notation.plain(number) for cell, number in plain.items()}
-        if not all(is_number(plain[cell]) for cell in seen):
-            return "", None
-    return unit, np.array([float(plain[cell]) if cell else np.nan for cell in texts])
+    numbers = {cell: notation.plain(cell) for cell in seen}
+    if not seen or not all(map(is_number, numbers.values())):
+        return "", None
+    return unit, np.array([float(numbers[cell]) if cell else np.nan for cell in cells])

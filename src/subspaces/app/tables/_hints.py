@@ -14,7 +14,7 @@ import numpy as np
 
 from subspaces.app.tables._sheet import CLASSES
 from subspaces.messages import Advice, DataWarning
-from subspaces.named_table import Table
+from subspaces.named_table import Table, marks_of_missing
 
 IDENTIFIER = re.compile(
     r"X?\d+(_[a-z])?_at|AFFX-.+|[A-Z]{1,2}\d{5,6}(_\w+)*_(at|st)|.+_[asxfgir]?_?at|ENS[A-Z]*[GT]\d{6,}(\.\d+)?|"
@@ -35,8 +35,6 @@ TIMES = {"year", "yr", "month", "week", "day", "weekday", "hour", "quarter"}
 MOST_CLASSES = 20
 # The fewest variables that are taken for genes: short names of a few others look like symbols.
 FEWEST_GENES = 20
-# Numbers that people write for a missing value.
-MARKS = (-99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0)
 # Names that are looked at, and the shares of gene names that count as most and as few.
 LOOKED_AT = 2000
 MOST, FEW = 0.8, 0.2
@@ -81,8 +79,9 @@ def doubts(table: Table, samples: str) -> list[DataWarning]:
         advice = Advice("set <samples={other!r}> if they are", "samples")
         facts = {"n": len(table.data), "other": "rows" if samples == "columns" else "columns"}
         found.append(DataWarning("swapped", fact, advice, **facts, names=table.sample_names[:3]))
-    parts = (_intruders, _identifiers, _times, _marks, _columns_of_classes, _without_class)
-    return [*found, *chain.from_iterable(part(table) for part in parts)]
+    marked = marks_of_missing(table.data, table.variable_names)
+    parts = (_intruders, _identifiers, _times, _columns_of_classes, _without_class)
+    return [*found, *marked, *chain.from_iterable(part(table) for part in parts)]
 
 
 def _without_class(table: Table) -> Iterator[DataWarning]:
@@ -177,29 +176,6 @@ def _identifiers(table: Table) -> Iterator[DataWarning]:
             Advice("set <sample_names={names[0]!r}> to use it as sample names", "sample_names"),
             names=names,
         )
-
-
-def _marks(table: Table) -> Iterator[DataWarning]:
-    """Yield a warning on numbers such as -999 that may mark missing values: far off, repeated."""
-    ends = np.fmin.reduce(table.data), np.fmax.reduce(table.data)
-    found: dict[str, list[str]] = {}
-    for j in np.flatnonzero(np.isin(ends, MARKS).any(axis=0)):
-        values = table.data[:, j]
-        others = values[np.isfinite(values) & ~np.isin(values, MARKS)]
-        for mark, count in zip(*np.unique(values, return_counts=True), strict=True):
-            if mark in MARKS and count > 1 and len(others):
-                off = max(others.min() - mark, mark - others.max())
-                if off > np.ptp(others):
-                    found.setdefault(f"{mark:g}", []).append(table.variable_names[j])
-    if found:
-        names = list(dict.fromkeys(chain.from_iterable(found.values())))
-        one = len(found) == 1
-        are, mark = ("is", "it marks") if one else ("are", "they mark")
-        fact = f"{{marks}} {are} far from all other values in {{n:#variable}} ({{names}})."
-        if len(names) == 1:
-            fact = f"{{marks}} {are} far from all other values of {{names:'}}."
-        advice = Advice(f"add <missing={{marks!r}}> if {mark} missing values", "missing")
-        yield DataWarning("marks", fact, advice, marks=list(found), n=len(names), names=names)
 
 
 def _gene_like(names: Sequence[str]) -> float:

@@ -17,7 +17,7 @@ from subspaces.app.tables._commas import (
     notation_of,
 )
 from subspaces.app.tables._sheet import Sheet, Side, Texts, Wanted, offered
-from subspaces.app.tables._units import as_numbers
+from subspaces.app.tables._units import NO_UNITS, as_numbers
 from subspaces.messages import Advice, Message, ParameterError, listed, literal, noted, refused, use
 from subspaces.named_table import Table, without_empty
 
@@ -41,7 +41,7 @@ def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[Message] 
         raise refused(f"{path} has no column or row {name!r}{offered(name, known)}", "ignore")
     ignored = sheet.samples.among(wanted.ignore), sheet.variables.among(wanted.ignore)
     sheet, left_out = _asked_for(path, sheet.kept(~ignored[0], ~ignored[1]), wanted)
-    sheet, data, found = _numbers(path, sheet, wanted)
+    sheet, data, found, units = _numbers(path, sheet, wanted)
     _check(path, sheet, data)
     empty = np.flatnonzero(np.isnan(data).all(axis=1))
     if len(empty) and not wanted.drop_empty:
@@ -60,6 +60,7 @@ def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[Message] 
         None if sheet.classes is None else tuple(sheet.classes),
         left_out,
         (*notes, *found),
+        {name: unit for name, unit in units.items() if unit not in NO_UNITS},
     )
     return without_empty(table) if len(empty) else table
 
@@ -138,20 +139,27 @@ def _check_classes(path: Path, sheet: Sheet) -> None:
         )
 
 
-def _numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, Array, list[Message]]:
-    """Return the sheet, less columns of text if that is wanted, its cells as floats, and notes."""
+def _numbers(
+    path: Path, sheet: Sheet, wanted: Wanted
+) -> tuple[Sheet, Array, list[Message], dict[str, str]]:
+    """Return the sheet, its cells as floats, notes, and the units of the variables.
+
+    Columns of text are left out if that is wanted.
+    """
     data: Array
+    notes, units = list[Message](), dict[str, str]()
     if sheet.cells.dtype == object:
-        sheet, data, notes = _texts_as_numbers(path, sheet, wanted)
+        sheet, data, notes, units = _texts_as_numbers(path, sheet, wanted)
     else:
-        data, notes = np.ascontiguousarray(sheet.cells, dtype=np.float64), []
+        data = np.ascontiguousarray(sheet.cells, dtype=np.float64)
     marks = [float(mark) for mark in wanted.missing if is_number(mark)]
-    return sheet, np.where(np.isin(data, marks), np.nan, data) if marks else data, notes
+    data = np.where(np.isin(data, marks), np.nan, data) if marks else data
+    return sheet, data, notes, units
 
 
 def _texts_as_numbers(
     path: Path, sheet: Sheet, wanted: Wanted
-) -> tuple[Sheet, Array, list[Message]]:
+) -> tuple[Sheet, Array, list[Message], dict[str, str]]:
     """Return what `_numbers` returns, of texts.
 
     Raises ValueError, with remedies, about all cells that are no numbers.
@@ -163,16 +171,20 @@ def _texts_as_numbers(
     sheet, data = replace(sheet, cells=cells), values.reshape(cells.shape)
     is_bad = bad.reshape(cells.shape)
     # What changes the values most comes first.
-    notes = [*unclear, *units]
+    marks = [f"{name} ({unit})" for name, unit in units.items()]
+    marked = noted("text_as_numbers", "Read as numbers: {columns}.", columns=marks)
+    notes = [*unclear, marked] if marks else unclear
     if is_bad.any() and wanted.ignore_text:
         is_text = is_bad & ~unclear_cells(sheet, is_bad, notation)
         kept, texts = _without_text(sheet, data, is_text)
+        if not kept[1].any():
+            raise refused(f"{path}: all columns are text. Choose a table with numbers.")
         sheet, data, is_bad = sheet.kept(*kept), data[np.ix_(*kept)], is_bad[np.ix_(*kept)]
         notes = [*texts, *notes]
     if is_bad.any():
         said = bad_cells_in_words(sheet, is_bad, data, notation, wanted)
         raise ParameterError("path", f"{literal(path)}, {said}.", value=path)
-    return sheet, data, notes
+    return sheet, data, notes, units
 
 
 def _text_columns(cells: Texts | Array) -> Mask:
@@ -188,8 +200,8 @@ def _unread(cells: Texts, values: Array) -> list[int]:
     return [k for k in np.flatnonzero(np.isnan(values)).tolist() if not is_missing(cells[k])]
 
 
-def _without_units(cells: Texts, values: Array, names: Texts) -> tuple[Texts, list[Message]]:
-    """Return the cells (n, p) with plain numbers in columns with a mark such as "%", and a note.
+def _without_units(cells: Texts, values: Array, names: Texts) -> tuple[Texts, dict[str, str]]:
+    """Return the cells (n, p) with plain numbers in columns with a mark such as "%", and the marks.
 
     ``values``, the numbers of the cells one after the other, gets those that are found.
     """
@@ -197,18 +209,14 @@ def _without_units(cells: Texts, values: Array, names: Texts) -> tuple[Texts, li
     unread = np.array(_unread(cells.ravel(), values)[::-1], dtype=np.intp)
     first = np.full(p, -1)
     first[unread % max(p, 1)] = unread // max(p, 1)  # the first sample is set last, and stays
-    marks: list[str] = []
+    units: dict[str, str] = {}
     for j in np.flatnonzero(first >= 0):
         read = as_numbers(cells[:, j]) if is_text(cells[first[j], j]) else None
         if read is not None:
-            cells = cells if marks else cells.copy()
-            marks.append(f"{names[j]} ({read[0]})")
-            cells[:, j] = read[1]
-            values.reshape(n, p)[:, j] = _floats(read[1])
-    note = noted(
-        "text_as_numbers", "Some columns of text were read as numbers: {columns}.", columns=marks
-    )
-    return cells, [note] if marks else []
+            cells = cells if units else cells.copy()
+            units[names[j]], cells[:, j] = read
+            values.reshape(n, p)[:, j] = _floats(cells[:, j])
+    return cells, units
 
 
 def _read(cells: Texts, values: Array) -> tuple[Mask, Notation, list[Message]]:

@@ -9,6 +9,7 @@ from subspaces.app.tables._sheet import Texts
 
 # Words for 1 and 0.
 WORDS = (("yes", "no"), ("true", "false"), ("y", "n"))
+NO_UNITS = {"/".join(pair) for pair in WORDS}
 MONEY = {"$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "AUD", "CAD"}
 CURRENCY = "|".join(map(re.escape, sorted(MONEY)))
 # A number with money before it, or with one word behind it. A longer word is rather a name.
