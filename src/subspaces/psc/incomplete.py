@@ -190,11 +190,12 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
             "empty_samples",
             "{few:#of {n} samples has|of {n} samples have} too few values for the dimension of "
             "the clusters, so labels may be wrong.",
-            Advice("try <n_components={enough}>, which all samples have the values for")
+            Advice("compare with <n_clusters={n_clusters}> and <n_components={enough}>")
             if enough
             else Advice("leave them out", command="leave them out with <ignore=[...]>"),
             few=few,
             n=n,
+            n_clusters=len(dimensions),
             enough=enough,
         )
     return FilledTable(shifted, found.table, origin)
