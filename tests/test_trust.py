@@ -187,8 +187,8 @@ def test_only_variables_of_different_units_are_advised_to_be_scaled(value):
 
 def test_advice_that_was_followed_is_left_out():
     found = judged(0.6, matrix=load_wine().data)
-    assert "scale variables" in str(found)
-    assert "scale variables" not in found.in_words(settled=["scale"])
+    assert "Scale variables" in str(found)
+    assert "Scale variables" not in found.in_words(settled=["scale"])
     by_means = judged(0.4, 0.9).in_words(command=True)
     assert by_means.endswith("with n_clusters=3 affine=True n_components=0 before you choose.")
     assert "try affine" not in judged(0.4, 0.9).in_words(settled=["affine"]).lower()

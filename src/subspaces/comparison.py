@@ -330,7 +330,7 @@ def _check_gaps(matrix: Array, X: Data, chosen: Mapping[str, Clusterer]) -> None
     row, column = holes[0].tolist()
     raise ParameterError(
         "X",
-        "{methods} cannot handle missing values, such as the one at {place}.",
+        "{methods} cannot handle missing values (the first is at {place}).",
         Advice(f"choose methods that can, such as {in_a_row(taking)}", "methods"),
         FILL,
         methods=refusing,

@@ -91,8 +91,9 @@ def make_subspaces(
     ((100, 10), [(10, 1), (10, 3)])
     """
     n_features = as_count(n_features, "n_features", low=1)
+    why = " for {p:#variable}"
     dimensions = [
-        as_count(r, f"n_components[{k}]", low=0, high=n_features, why=f" for P = {n_features}")
+        as_count(r, f"n_components[{k}]", low=0, high=n_features, why=why, p=n_features)
         for k, r in enumerate(_as_sequence(n_components, "n_components"))
     ]
     sizes = _cluster_sizes(n_samples, len(dimensions))
@@ -440,14 +441,17 @@ def _as_bunch(table: Table) -> Bunch:
 def _as_sequence(value: Any, name: str) -> list[Any]:
     if np.ndim(value) != 1 or len(value) == 0:
         raise ParameterError(
-            name, f"<{name}={{value!r}}> is not a list. Pass one number per cluster.", value=value
+            name,
+            f"<{name}={{value!r}}> is not a list of numbers. Pass one per cluster.",
+            value=value,
         )
     return list(value)
 
 
 def _cluster_sizes(n_samples: int | Sequence[int], n_clusters: int) -> list[int]:
     if np.ndim(n_samples) == 0:
-        total = as_count(n_samples, "n_samples", low=n_clusters, why=f" for {n_clusters} clusters")
+        why = " for {n:#cluster}"
+        total = as_count(n_samples, "n_samples", low=n_clusters, why=why, n=n_clusters)
         return [len(part) for part in np.array_split(np.arange(total), n_clusters)]
     sizes = [
         as_count(size, f"n_samples[{k}]", low=1)

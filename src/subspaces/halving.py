@@ -294,8 +294,8 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
     if found.is_doubted:
         fact = (
             "No number of clusters is stable: the agreement between halves is at most {top:.2f} "
-            "(1 is perfect). Take {chosen:#cluster} only as a guess, and check it against what you "
-            "know about the samples."
+            "(1 is perfect). Treat {chosen:#cluster} as a guess, and compare with what you know "
+            "about the samples."
         )
         return Verdict("unstable", fact, figures, grade=Grade.NO)
     grade = Grade.SURE if round(top, 2) >= SOLID else Grade.DOUBTFUL

@@ -365,7 +365,7 @@ WEIGHTS = (
 SILENCES = {
     "few_distinct": ("empty_clusters", "infeasible", "single_samples", "copies", "refilled"),
     "rank_one": ("full_rank",),
-    "full_rank": ("repulsion", "most_components", "cycle", "refilled"),
+    "full_rank": ("infeasible", "repulsion", "most_components", "cycle", "refilled"),
     "empty_clusters": ("infeasible", "single_samples", "most_clusters", "cycle", "refilled"),
     "infeasible": ("most_clusters", "most_components", "cycle", "refilled"),
     "far_mean": ("constant_variables", "mean_level"),

@@ -121,8 +121,9 @@ class FittedModel:
 
 def fitted(estimator: SubspaceClusterer, X: Data, **parameters: Any) -> FittedModel:
     """Return a clone of the estimator with these parameters, fitted to X; warnings are dropped."""
-    if getattr(estimator, "outliers", None) is not None:  # candidates would have other samples
-        raise no_outliers("the functions of subspaces.selection")
+    outliers = getattr(estimator, "outliers", None)
+    if outliers is not None:  # candidates would have other samples
+        raise no_outliers(outliers, "the functions of subspaces.selection")
     with collect_warnings():
         return FittedModel(clone(estimator).set_params(**parameters).fit(X))
 
@@ -197,7 +198,7 @@ def select_n_clusters(
     >>> found.best_
     2
     >>> found.verdict
-    '2 clusters fit best. 3 are worse by 13 (standard error 6.7).'
+    '2 clusters fit best. 3 clusters are worse by 13 (standard error 6.7).'
     """
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
     margins = as_choice(margins, "margins", get_args(Margins))
@@ -217,7 +218,9 @@ def select_n_clusters(
     models = []
     for k in numbers:
         models.append(fitted(estimator, seen, n_clusters=k))
-        progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
+        progress.tell(
+            progress.Step("candidate", len(models), len(numbers), f"{k} cluster{'s' * (k > 1)}")
+        )
 
     likelihoods, dimension = _compared(models, matrix)
     errors = [auto.closed_form_errors(found.clusters, matrix) for found in models]
@@ -297,7 +300,7 @@ def _suited(
     if criterion == "stability":
         raise ParameterError(
             "criterion",
-            "<criterion='stability'> only works with a recipe, such as recipes.expression. "
+            "<criterion='stability'> only works with a recipe, such as <recipes.expression>. "
             "Choose another criterion.",
         )
     if criterion != "auto":
@@ -310,7 +313,7 @@ def _suited(
 def _select_as_a_fit(estimator: Any, X: Data, numbers: list[int], margins: Margins) -> Selection:
     """Choose the number of clusters as a fit with ``n_clusters="auto"`` does."""
     if not isinstance(estimator, PSC) or margins != "data":
-        fact = "<criterion='icl'> only works with PSC, and not with normal scores."
+        fact = "<criterion='icl'> only works with PSC and <margins='data'>."
         raise ParameterError("criterion", fact, use("criterion", "auto"), value="icl")
     if numbers != [*range(1, numbers[-1] + 1)]:
         fact = (
@@ -370,10 +373,13 @@ def _select_by_stability(
     most = max(n // 4, 1)
     numbers = [k for k in _check_candidates(candidates, n) if k <= most]
     if not numbers or numbers == [1]:
+        if most == 1:
+            fact = "{n:#sample is|samples are} too few to split into halves. Use 8 or more."
+            raise ParameterError("candidates", fact, n=n)
         raise ParameterError(
             "candidates",
-            f"{n} samples are too few, because each half needs 2 samples per cluster. Use at "
-            f"least 8 samples, and candidates up to {max(most, 2)}.",
+            f"The halves of {n} samples allow up to {most} clusters. Set "
+            f"<candidates=range(1, {most + 1})>.",
         )
     found = halving.compare_numbers(recipe, X, numbers)
     if not found.is_doubted:
@@ -606,7 +612,7 @@ def _complete(X: Data, name: str) -> Array:
     matrix = as_matrix(X, missing=True)
     if np.isnan(matrix).any():
         fact = "<X> has missing values, which this function cannot handle."
-        raise ParameterError("X", fact, Advice(f"let PSC choose: <{name}='auto'>", name), FILL)
+        raise ParameterError("X", fact, Advice(f"use PSC with <{name}='auto'>", name), FILL)
     return matrix
 
 

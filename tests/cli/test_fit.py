@@ -693,9 +693,9 @@ def test_clusters_that_split_equal_samples_are_not_solid(run, tmp_path):
     ended = run("fit", tmp_path / "data.npz", "--clusters", 3, "--no-page", "--json",
                 "--out", tmp_path / "r")  # fmt: skip
     assert ended.document["stability"]["grade"] == "doubtful"
-    assert "only 2 samples are distinct" in ended.document["stability"]["verdict"]
+    assert "only 2 distinct samples" in ended.document["stability"]["verdict"]
     warned = [message for message in ended.document["warnings"] if "distinct" in message]
-    assert warned[0].startswith("Only 2 samples are distinct, fewer than --clusters 3")
+    assert warned[0].startswith("The table has only 2 distinct samples for --clusters 3")
 
 
 def test_stability_is_skipped_on_demand_and_counted_where_time_is_short(

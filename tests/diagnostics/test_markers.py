@@ -637,7 +637,7 @@ def test_a_seed_repeats_the_halves():
         ({"expressed": np.ones((30, 12))}, ValueError, "expressed"),
         ({"estimator": object()}, TypeError, "estimator"),
         ({"X": np.full((30, 12), np.nan)}, ValueError, "X"),
-        ({"estimator": KMeans(2), "X": tied()[0][:, :1]}, ValueError, "X"),
+        ({"estimator": KMeans(2), "X": tied()[0][:, :1]}, ValueError, "split_half"),
         ({"estimator": KMeans(2), "n_nulls": 0}, ValueError, "n_nulls"),
     ],
 )

@@ -151,12 +151,8 @@ class ScoreInputs:
 
     @property
     def clusters(self) -> Views:
-        """The views, one PCA per cluster; TypeError in passes, where there are none."""
-        if self.views is None or self.data is None:
-            raise TypeError(
-                "This criterion needs the whole table in memory. Pass a numpy array, or choose "
-                "another criterion."
-            )
+        """The views, one PCA per cluster. In passes there are none."""
+        assert self.views is not None
         return self.views
 
     def error_left_out(self) -> Any:

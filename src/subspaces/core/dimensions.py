@@ -64,7 +64,7 @@ def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True)
     if through_origin and isinstance(given, Integral) and given <= 0:
         fact = "<n_components={value}> does not work for subspaces through the origin."
         means = Advice("use <n_components=0> with <affine=True>", "affine", True)
-        positive = Advice(f"use 1 to {p}", "n_components")
+        positive = Advice(f"use 1 to {p}" if p > 1 else "use 1", "n_components")
         raise ParameterError("n_components", fact, positive, means, value=int(given))
     fewest = partition.smallest_size(1)
     if n < fewest and np.any(given):
@@ -94,11 +94,12 @@ def check_enough(weights: Array, dimensions: Sequence[int]) -> None:
         raise ParameterError("sample_weight", fact, *smaller, n=positive)
 
 
-def check_rank(rank: int, largest: int, affine: bool, X: Any = None) -> None:
-    """Raise an error if the rank of X is 0, or less than the largest dimension asked for.
+def check_rank(rank: int, dimensions: Sequence[int], affine: bool, X: Any = None) -> None:
+    """Raise an error if the rank of X is 0, or less than a dimension asked for, (K,).
 
     X (n, p): to name a sample so far out that nothing else counts; None if it is not at hand.
     """
+    largest = max(dimensions, default=0)
     if rank == 0:
         kind = "All samples are identical" if affine else "All values are zero"
         raise nothing_to_cluster(kind)
@@ -106,20 +107,37 @@ def check_rank(rank: int, largest: int, affine: bool, X: Any = None) -> None:
         far = None if X is None else far_row(X)
         if far is not None:
             fact = (
-                "Row {row} of <X> (the first is row 0) is so far from the others that all the "
-                "others look the same."
+                "Row {row} of <X> (the first is row 0) is so far out that all other rows look the "
+                "same."
             )
             raise ParameterError("X", fact, Advice("check that sample, or leave it out"), row=far)
         fact = f"<n_components={{value}}> is more than the rank of the table, {rank}."
-        lower = Advice(f"set it to {rank} or less", "n_components", rank)
-        scaled = Advice("scale the variables", command="use --scale")
-        raise ParameterError("n_components", fact, lower, scaled, value=largest)
+        least = 0 if affine else 1
+        most = rank if len(dimensions) == 1 else max(rank - 1, least)
+        lower = f"set it to {most} or less" if most > least else f"set it to {most}"
+        advice = [Advice(lower, "n_components", most)]
+        if isinstance(X, np.ndarray) and _differ_in_scale(X):
+            advice.append(Advice("scale the variables", "scale", True, command="use --scale"))
+        raise ParameterError("n_components", fact, *advice, value=largest)
+
+
+def which_contain(dimensions: Sequence[int]) -> str:
+    """Return which subspaces contain all samples, with the verb, if the largest spans the table."""
+    return (
+        "every subspace contains" if len(set(dimensions)) == 1 else "the largest subspace contains"
+    )
 
 
 def nothing_to_cluster(why: str) -> ParameterError:
     """Return the error of a table without clusters; why: such as that all samples are equal."""
     fact = "{why}, so there is nothing to cluster."
     return ParameterError("X", fact, Advice("check the table"), why=why)
+
+
+def _differ_in_scale(X: Array) -> bool:
+    """Whether variables of X (n, p) are so small beside others that the rank leaves them out."""
+    spread = np.ptp(X, axis=0)
+    return bool(spread.max() > FAR * np.min(spread[spread > 0.0], initial=np.inf))
 
 
 def far_row(X: Any) -> int | None:

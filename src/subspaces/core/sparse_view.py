@@ -160,11 +160,7 @@ def energy_on_loadings(clusters: Sequence[ClusterView]) -> float:
 
 
 def _sparse_views(clusters: Sequence[ClusterView]) -> list[SparseView]:
-    """Return ``clusters`` as a list; TypeError unless all of them are `SparseView`."""
+    """Return ``clusters`` as a list of `SparseView`, which they all are."""
     sparse = [view for view in clusters if isinstance(view, SparseView)]
-    if len(sparse) != len(clusters):
-        raise TypeError(
-            "The criteria union_influence and sparse_influence only work with n_variables. Set "
-            "n_variables, or choose another criterion."
-        )
+    assert len(sparse) == len(clusters)
     return sparse

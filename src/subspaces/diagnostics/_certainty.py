@@ -253,7 +253,7 @@ def _matched(found: Half, half: Indices, labels: Codes) -> MatchedHalf:
 def _of_fit(model: Any, X: Data) -> tuple[Array, Codes, Array]:
     """Return the rows of fit, their labels and their probabilities; refuse other rows."""
     if not isinstance(model, PSC | KSubspaces):
-        fact = f"{type(model).__name__} has no subspaces. Pass a PSC."
+        fact = f"This function works for PSC and KSubspaces, not for {type(model).__name__}."
         raise ParameterError("model", fact)
     check_variables(model, X)
     samples, labels = samples_of(model, X, min_samples=4), np.asarray(model.labels_)
@@ -276,4 +276,6 @@ def _verdict(agreement: float, n_splits: int) -> Verdict:
     if agreement < SOLID:
         part = f"{agree}. Expect errors of about 0.1 in the probabilities."
         return Verdict("in_part", part, figures, grade=Grade.DOUBTFUL)
-    return Verdict("sure", f"{agree}, so you can use the probabilities.", figures, grade=Grade.SURE)
+    return Verdict(
+        "sure", f"{agree}, so you can trust the probabilities.", figures, grade=Grade.SURE
+    )

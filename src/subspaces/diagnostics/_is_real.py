@@ -291,7 +291,9 @@ def _samples(model: Any, X: Data) -> tuple[Array, Array]:
     matrices = [matrix[~model.fit_.outside(matrix)] for matrix in matrices]
     whole = np.mean(~np.isnan(matrices[0]).any(axis=1))
     if whole < MOSTLY_COMPLETE:
-        fact = "Only {whole:%} of the samples have all their values, which is too few for the test."
+        fact = (
+            "Only {whole:%} of the samples have no missing values, which is too few for the test."
+        )
         raise ParameterError("X", fact, FEWER_MISSING, whole=float(whole))
     rows, first = (rows_to_look_at(each)[1] for each in (matrices[0], matrices[-1]))
     return rows, first - first.mean(axis=0)
@@ -385,10 +387,9 @@ def verdict_on(
     """
     figures = {"p_value": p_value, "as_good": as_good, "drawn": drawn}
     figures |= {"n_clusters": n_clusters, "against": against}
-    tables = "tables without clusters" if against == 1 else "tables of {against:#cluster}"
-    shown = (
-        f"{{as_good}} of {{drawn}} random {tables} gave an equally good fit (p = {{p_value:.2g}})"
-    )
+    tables = "tables without clusters" if against == 1 else "tables with {against:#cluster}"
+    some = "{as_good}" if as_good else "none"
+    shown = f"{some} of {{drawn}} random {tables} gave an equally good fit (p = {{p_value:.2g}})"
     if p_value > DOUBTFUL:
         fact = f"The clusters look like chance: {shown}."
         return Verdict("chance", fact, figures, (FEWER_CLUSTERS,), grade=Grade.NO)

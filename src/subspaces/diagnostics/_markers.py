@@ -17,7 +17,7 @@ p-values is to be taken out, of `_split_half`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,9 @@ OPTIMISTIC = "The p-values are too small, because the same values were used to f
 TRUST_THE_ORDER = Advice("trust the order of the variables more than the p-values")
 # For labels of unknown origin.
 OF_LABELS = "The p-values are too small if the same values were used to find the clusters."
+PASS_THE_MODEL = Advice(
+    "pass the model that found them as <estimator> to get valid p-values", "estimator", command=""
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -276,7 +279,7 @@ def _markers(
             )
             split[np.isnan(rows["p_value"])] = np.nan
         except ValueError as error:
-            if not tested.n_missing:
+            if not tested.n_missing or getattr(error, "parameter", None) == "split_half":
                 raise
             failed = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
             split = np.full_like(rows["p_value"], np.nan)
@@ -286,6 +289,8 @@ def _markers(
     columns = _long_form(rows, clusters, asked, tested.names)
     rates = None if failed else columns.get("fdr_split")
     conclusion = _verdict(worth, one_group, rates, failed)
+    if len(tested.names) == 1:  # which have no order, and no halves
+        conclusion = replace(conclusion, advice=())
     return Markers(columns, one_group, conclusion, tuple(_of_table(tested, columns)))
 
 
@@ -394,8 +399,8 @@ def _verdict(worth: str, one_group: float, rates: Array | None, failed: str) -> 
         without = Advice("try without the variables that have missing values")
         return Verdict("no_halves", fact, {"why": failed}, (without,), grade=Grade.DOUBTFUL)
     if rates is None:
-        advice = (TRUST_THE_ORDER,) if worth == OPTIMISTIC else ()
-        return Verdict("optimistic", worth, advice=advice, grade=Grade.DOUBTFUL)
+        advice = TRUST_THE_ORDER if worth == OPTIMISTIC else PASS_THE_MODEL
+        return Verdict("optimistic", worth, advice=(advice,), grade=Grade.DOUBTFUL)
     found, tested = int(np.count_nonzero(rates <= LEVEL)), int(np.count_nonzero(np.isfinite(rates)))
     figures = {"one_group": one_group, "found": found, "tested": tested, "level": LEVEL}
     if one_group > LEVEL:
@@ -404,9 +409,10 @@ def _verdict(worth: str, one_group: float, rates: Array | None, failed: str) -> 
             "{one_group:.2g}). So these differences do not show that the clusters are real."
         )
         return Verdict("one_group", fact, figures, grade=Grade.NO)
+    some, are = "{found:,}" if found else "None", "are" if found > 1 else "is"
     fact = (
-        f"{{found:,}} of {{tested:,}} split-half tests {'is' if found == 1 else 'are'} significant "
-        "(false discovery rate {level:%}). Use these, because the other p-values are too small."
+        f"{some} of {{tested:,}} split-half tests {are} significant (false discovery rate "
+        "{level:%}). Use these, because the other p-values are too small."
     )
     return Verdict("split_half", fact, figures, grade=Grade.SURE)
 
@@ -421,7 +427,7 @@ def _of_table(tested: Measured, columns: dict[str, NDArray[Any]]) -> list[str]:
         said.append("The samples were scaled by genes that nearly all of them express.")
     if tested.n_missing:
         cells = f"{tested.n_missing:,} missing value{'s were' if tested.n_missing > 1 else ' was'}"
-        said.append(f"{cells} skipped. Each variable is tested on the samples that have it.")
+        said.append(f"{cells} skipped. Each variable is tested on the samples with a value.")
         untested = np.isnan(columns["p_value"])
         clusters = columns["cluster"]
         small = [k for k in np.unique(clusters) if untested[clusters == k].all()]
@@ -445,9 +451,10 @@ def _of_obs(X: Data, name: str) -> Any:
             value=name,
         )
     if name not in X.obs:
-        known = ", ".join(map(repr, X.obs)) or "nothing"
+        known = ", ".join(map(repr, X.obs))
+        instead = "Choose from {known}" if known else "Pass one label for each sample"
         raise ParameterError(
-            "labels", "adata.obs has no {value!r}. Choose from {known}.", value=name, known=known
+            "labels", f"adata.obs has no {{value!r}}. {instead}.", value=name, known=known
         )
     return X.obs[name].to_numpy()
 
@@ -462,20 +469,21 @@ def _checked_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Codes, Mas
             "each sample.",
         )
     if given.dtype.kind == "f" and not np.array_equal(given, np.rint(given)):
-        raise ParameterError("labels", "<labels> has fractions or NaN. Pass whole numbers or text.")
+        raise ParameterError(
+            "labels",
+            "<labels> has fractions or NaN. Pass whole numbers, with -1 for samples in no cluster.",
+        )
     unknown = [i for i, label in enumerate(given.tolist()) if label is None or label != label]
     if unknown:
         raise ParameterError(
             "labels",
-            f"<labels> has no value at labels[{unknown[0]}]. Write -1 for samples in no cluster.",
+            f"labels[{unknown[0]}] is missing. Leave out the samples without a label.",
         )
     inside = np.ones(n, dtype=bool) if given.dtype.kind not in "iuf" else given != -1
     clusters = np.unique(given[inside])
     if len(clusters) < 2:
         raise ParameterError(
-            "labels",
-            "<labels> has only one cluster, so there is nothing to compare. Pass labels of "
-            "two clusters or more.",
+            "labels", "<labels> has fewer than two clusters, so there is nothing to compare."
         )
     return clusters, np.searchsorted(clusters, given).astype(np.intp), inside
 
@@ -527,9 +535,7 @@ def _warn_of_few_directions(model: SubspaceClusterer) -> None:
             "projected",
             "The table was projected to a few axes, so tests of single variables are misleading.",
             Advice("pass the values from before the projection"),
-            Advice(
-                "call markers(X) of the recipe, if you fitted one of subspaces.recipes", command=""
-            ),
+            Advice("call markers(X) on the recipe", command=""),
         )
 
 

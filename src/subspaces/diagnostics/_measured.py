@@ -25,7 +25,7 @@ from subspaces.data.validation import as_table_to_fit, check_squares, is_named
 from subspaces.diagnostics._composition import at_one_size
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.expression_values import counts_hint
-from subspaces.messages import ParameterError, ParameterTypeError
+from subspaces.messages import Advice, ParameterError, ParameterTypeError
 from subspaces.pca.table import column_names
 from subspaces.preparation import Preparation, check_present, prepare_rows, scaled_to_total
 from subspaces.runtime.warning import warn
@@ -37,9 +37,7 @@ from subspaces.subspace import principal_axes
 # sqrt(n_k).
 ROUNDED = 1e-4
 # What to use in place of data that are not those of fit; the first for a model without preparation.
-USE_PREPARED = (
-    "Pass that table. If a recipe prepared it, call markers on the recipe with the raw table"
-)
+USE_PREPARED = "Pass that table, or call markers(X) on the recipe that prepared it"
 USE_RAW = "Pass that table, unchanged and in the same order"
 USE_GAPS = "Leave the missing values empty, because filled values can look like markers"
 
@@ -100,7 +98,7 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
     if len(names) != p:
         raise ParameterError(
             "names",
-            "<names> has {n:#entry|entries} for {p:#variable}. Pass one for each.",
+            "<names> has {n:#entry|entries} for {p:#variable}. Pass one name per variable.",
             n=len(names),
             p=p,
         )
@@ -111,8 +109,8 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
         if expressed.shape != matrix.shape or expressed.dtype != bool:
             raise ParameterError(
                 "expressed",
-                f"<expressed> is {expressed.dtype} of shape {expressed.shape}. Pass a boolean "
-                f"array of shape {matrix.shape}.",
+                f"<expressed> has type {expressed.dtype} and shape {expressed.shape}. Pass "
+                f"booleans of shape {matrix.shape}.",
             )
     return Measured(matrix, matrix, told_apart([str(name) for name in names]), expressed)
 
@@ -235,7 +233,9 @@ def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> A
     places = [j for j in half if tested.names[j] in kept]
     if not places:
         raise ParameterError(
-            "X", "One half of the variables was not used in the clustering. Pass more variables."
+            "split_half",
+            "The split-half test needs selected variables in both halves of the table.",
+            Advice("increase <n_genes>", "n_genes"),
         )
     rows = tested.clustered[:, places]
     if preparation.centre is not None:

@@ -35,9 +35,7 @@ def split_half_p_values(
     """
     p = values.shape[1]
     if p < 2:
-        raise ParameterError(
-            "X", "The split-half test needs two variables or more. Pass more variables."
-        )
+        raise ParameterError("split_half", "The split-half test needs two variables or more.")
     halves = np.array_split(random.permutation(p), 2)
     p_values = np.ones((n_clusters, p))
     for half, other in (halves, halves[::-1]):

@@ -1,7 +1,7 @@
 """How far to trust a clustering: whether halves agree, and K-means; samples between clusters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,9 @@ HALVES = "two random halves of the samples"
 FEWER_MISSING = Advice(
     "choose variables with fewer missing values", command="try <drop_missing=0.5>"
 )
-SCALE = Advice("scale variables that have different units", "scale", True)
+SCALE = Advice(
+    "scale variables that have different units", "scale", True, command="use <scale=True>"
+)
 TRY = Advice("try another number of clusters"), Advice("other dimensions")
 LOOK = "look for gaps between the clusters in"
 LOOK_AT_SAMPLES = (
@@ -75,12 +77,14 @@ INSTEAD = {
     "one_subspace": "a single subspace fits the samples better than the clusters do",
 }
 ONE_CLUSTER = Verdict(
-    "one_cluster",
-    "There is only one cluster, so there is nothing to compare with K-means.",
+    "one_cluster", "There is only one cluster, so there is nothing to compare with K-means."
+)
+ONE_CLUSTER_WITH_AXES = replace(
+    ONE_CLUSTER,
+    code="one_cluster_with_axes",
     advice=(
         Advice(
-            "to find groups that differ in their means, try K-means, or <n_components=0> with "
-            "<affine=True>",
+            "to find groups that differ in their means, try <n_components=0> with <affine=True>",
             "n_components",
             0,
             command="to find groups that differ in their means, try <affine=True> <n_components=0>",
@@ -365,10 +369,12 @@ def verdict_on_stability(
     if instead:
         grade, word = Grade.DOUBTFUL, "Doubtful"
     if advice and differ_in_units(matrix):
-        advice = (*advice, SCALE)
+        advice = (SCALE, advice[0])
+    if matrix.shape[1] == 1:
+        advice = advice[:1]
     numbers = "mean agreement {agreement:.2f} over {splits:#split}"
     fact = f"{word}: {HALVES} {agree} ({numbers}, 1 is perfect)."
-    steadier = measured["k_means"] > measured["agreement"] + STEADIER
+    steadier = measured["k_means"] > max(measured["agreement"] + STEADIER, DOUBTFUL)
     if steadier and not _finds_means(estimator):
         code, advice = "k_means_agrees_better", _ways_by_means(estimator)
         better = "agree more on the clusters of K-means ({k_means:.2f})"
@@ -383,8 +389,8 @@ def verdict_on_stability(
 def _verdict_on_copies(distinct: int, n_clusters: int) -> Verdict:
     """Return the verdict on clusters that outnumber the distinct samples, however halves agree."""
     fact = (
-        "Doubtful: only {distinct:#sample is|samples are} distinct, so identical samples are "
-        "in different clusters."
+        "Doubtful: the table has only {distinct:#distinct sample}, so identical samples are in "
+        "different clusters."
     )
     fewer = "try one cluster" if distinct == 1 else f"try at most {distinct} clusters"
     advice = Advice(fewer, "n_clusters", distinct)
@@ -420,6 +426,11 @@ def _finds_means(estimator: Estimator) -> bool:
         return True
     has_centres = bool(getattr(estimator, "affine", False))
     return has_centres and not np.any(getattr(estimator, "n_components", 1))
+
+
+def _may_have_means(model: Any) -> bool:
+    """Whether a fit that chose one cluster with axes could look for means instead."""
+    return is_auto(getattr(model, "n_clusters", 1)) and bool(np.any(model.n_components_))
 
 
 def _has_centres(model: Any) -> bool:
@@ -474,7 +485,8 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
         matrix, labels = matrix[labels >= 0], labels[labels >= 0]
     n_clusters = len(np.unique(labels))
     if n_clusters == 1:
-        return MeansOrDirections(np.nan, np.nan, ONE_CLUSTER)
+        alone = ONE_CLUSTER_WITH_AXES if _may_have_means(model) else ONE_CLUSTER
+        return MeansOrDirections(np.nan, np.nan, alone)
     k_means = KMeans(n_clusters, n_init=10, random_state=0)
     by_means = k_means_labels(Samples(model, matrix).completed, k_means)
     agreement = matched_accuracy(labels, by_means)
@@ -496,7 +508,7 @@ def verdict_on_directions(agreement: float, by_chance: float) -> Verdict:
     same = "K-means gives the same label to {agreement:%} of the samples"
     figures = {"agreement": agreement, "by_chance": by_chance}
     if agreement == 1.0:
-        fact = "K-means gives every sample the same label as this model, so you can use either."
+        fact = "K-means gives every sample the same label as this model."
         return Verdict("same_as_k_means", fact, figures, grade=Grade.SURE)
     if agreement - by_chance <= NEAR_CHANCE * (1.0 - by_chance):
         fact = (
@@ -514,8 +526,8 @@ def verdict_on_directions(agreement: float, by_chance: float) -> Verdict:
 def _verdict_on_means(agreement: float) -> Verdict:
     """Return whether K-means finds clusters that are means as its own are."""
     fact = (
-        "Each cluster is described by its mean alone, as in K-means, which gives the same label "
-        "to {agreement:%} of the samples."
+        "Each cluster is just a mean, as in K-means, which gives the same label to "
+        f"{'every sample' if agreement == 1.0 else '{agreement:%} of the samples'}."
     )
     grade = Grade.SURE if agreement > BY_MEANS else Grade.DOUBTFUL
     advice = () if grade is Grade.SURE else (Advice("try another number of clusters"),)

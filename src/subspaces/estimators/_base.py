@@ -701,8 +701,8 @@ class SubspaceClusterer(
             doubt(
                 DataWarning,
                 "few_distinct",
-                "Only {distinct:#sample is|samples are} distinct, fewer than "
-                "<n_clusters={n_clusters}>, so identical samples are in different clusters.",
+                "The table has only {distinct:#distinct sample} for <n_clusters={n_clusters}>, so "
+                "identical samples are in different clusters.",
                 use("n_clusters", distinct),
                 distinct=distinct,
                 n_clusters=self._n_features_out,
@@ -738,7 +738,7 @@ class SubspaceClusterer(
             raise ParameterError(
                 "by",
                 "The model was fitted with partial_fit, which does not keep cluster means. "
-                "Call fit, or set <by='axes'>.",
+                "Call fit instead, or set <by='axes'>.",
             )
         if isinstance(self.labels_, np.ndarray):
             clusters = Partition(self.labels_, self._n_features_out, self._weights)

@@ -53,7 +53,7 @@ def coordinates_and_dimension(
     """
     points = principal_axes(X - centre_of(X, affine)).coordinates
     rank = points.shape[1]
-    check_rank(rank, 0, affine)
+    check_rank(rank, (), affine)
     if model.n_clusters == 1:
         return points, min(dimension, rank)
     most = max(rank - 1, 0 if affine else 1)
@@ -77,15 +77,18 @@ def coordinates_and_dimension(
     return points, min(dimension, most)
 
 
-def warn_of_full_rank(model: SubspaceClusterer, largest: int, rank: int) -> None:
-    """Warn if the largest dimension is the rank of X: all samples are then predicted alike."""
-    if largest >= rank and model.n_clusters > 1:
+def warn_of_full_rank(dimensions: Sequence[int], rank: int, affine: bool) -> None:
+    """Warn if the largest dimension (K,) is the rank of X: new samples are then predicted alike."""
+    largest = max(dimensions)
+    if largest >= rank and len(dimensions) > 1:
+        alike = "every subspace contains all samples and predict cannot tell the clusters apart"
+        mixed = "predict puts all new samples into the largest subspace"
         doubt(
             ChoiceWarning,
             "full_rank",
-            "<n_components={n_components}> equals the rank of the table, so predict puts all "
-            "new samples into a cluster of that dimension.",
-            *simpler(1, largest),
+            "<n_components={n_components}> equals the rank of the table, so "
+            f"{alike if len(set(dimensions)) == 1 else mixed}.",
+            *simpler(1, largest, affine),
             n_components=largest,
         )
 
@@ -95,7 +98,7 @@ def pose(model: Any, X: Array) -> Problem:
     affine = bool(as_flag(model.affine, "affine"))
     dimensions = dimensions_of(model, X, low=0 if affine else 1)
     rows = centred_rows(X, affine, len(dimensions))
-    check_rank(rows.rank, max(dimensions), affine, X)
+    check_rank(rows.rank, dimensions, affine, X)
     return Problem(rows, dimensions, "residual", affine)
 
 

@@ -129,7 +129,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
 
     def _fit(self, X: Array) -> None:
         problem = _subspaces.pose(self, X)
-        _subspaces.warn_of_full_rank(self, max(problem.dimensions), problem.rows.rank)
+        _subspaces.warn_of_full_rank(problem.dimensions, problem.rows.rank, problem.affine)
         base = self._base_problem(problem)
         n, auto = len(X), entries_to_keep(len(X), self.n_clusters)
         self.q_ = as_count(self.q, "q", low=1, high=n, why=" for {n:#sample}", n=n, auto=auto)
@@ -169,7 +169,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         needed = sum(partition.smallest_size(r) for r in dimensions)
         if n < needed:
             fact = f"<n_candidates={{value}}> needs {needed} samples, but there are {n}."
-            advice = Advice("set fewer candidates", "n_candidates")
+            advice = Advice("set a smaller <n_candidates>", "n_candidates")
             raise ParameterError("n_candidates", fact, advice, value=count)
         return Problem(problem.rows, dimensions, "residual", problem.affine)
 

@@ -175,8 +175,8 @@ class GPCA(SubspaceClusterer):
         filling = sum(r == rank for r in problem.dimensions)
         if filling > 1:
             fact = (
-                "Several clusters have dimension {value}, the rank of the table, so they are "
-                "the same subspace."
+                "Several clusters have dimension {value}, the rank of the table, so their "
+                "subspaces are the same."
             )
             raise ParameterError(
                 "n_components", fact, *simpler(1, rank, problem.affine), value=rank
@@ -185,8 +185,8 @@ class GPCA(SubspaceClusterer):
             doubt(
                 ChoiceWarning,
                 "full_rank",
-                "<n_components={n_components}> equals the rank of the table, so GPCA cannot "
-                "find such a cluster.",
+                "<n_components={n_components}> equals the rank of the table, and GPCA cannot "
+                "find a cluster of that dimension.",
                 *simpler(1, rank, problem.affine),
                 n_components=rank,
             )
@@ -200,10 +200,8 @@ class GPCA(SubspaceClusterer):
         projected = self._projected(lifted, least, space, len(problem.rows.squared_norms))
         hyperplanes = equal and projected == lifted[0] + 1
         if self.method == "codimension_one" and not hyperplanes:
-            fact = (
-                "<method={value!r}> needs clusters with the same dimension, and "
-                f"<n_projected={least}>."
-            )
+            needed = f"<n_projected={least}>" if equal else "clusters of the same dimension"
+            fact = f"<method={{value!r}}> needs {needed}."
             raise ParameterError("method", fact, use("method", "voting"), value=self.method)
         automatic: GPCAMethod = "codimension_one" if hyperplanes else "voting"
         return projected, automatic if self.method == "auto" else self.method
@@ -234,8 +232,8 @@ class GPCA(SubspaceClusterer):
             advice = [smaller, *advice]
         if size > MOST_MONOMIALS:
             fact = (
-                "GPCA with <n_clusters={value}> is too large ({size} polynomial terms, limit "
-                f"{MOST_MONOMIALS})."
+                "GPCA with <n_clusters={value}> needs {size} polynomial terms, more than the limit "
+                f"of {MOST_MONOMIALS}."
             )
             raise ParameterError("n_clusters", fact, *advice, value=self.n_clusters, **facts)
         if n < needed:

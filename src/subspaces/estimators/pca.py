@@ -470,7 +470,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         counted = self.fit_.axes is not None or self.fit_.sampled is not None
         lines = [self.choice_.verdict] if counted else []
         if not lines or self.n_components_ != self.choice_.n_components:
-            lines.append(f"The PCA kept {self.n_components_} of {len(self.mean_)} directions.")
+            lines.append(f"The PCA kept {self.n_components_} of {len(self.mean_)} components.")
         names, components = self.fit_.variables, self.fit_.components
         for r, loadings in enumerate(components[:SHOWN]):
             strongest = np.argsort(-np.abs(loadings), kind="stable")[:STRONGEST]

@@ -161,8 +161,8 @@ class SSC(SubspaceClusterer):
         affine = as_flag(self.affine, "affine")
         dimensions = dimensions_of(self, X, low=0 if affine else 1)
         rank = principal_axes(X - centre_of(X, affine)).rank
-        check_rank(rank, 0, affine)
-        _subspaces.warn_of_full_rank(self, max(dimensions), rank)
+        check_rank(rank, (), affine)
+        _subspaces.warn_of_full_rank(dimensions, rank, affine)
         random = as_generator(self.random_state)
         share = self._share()
         self.affinity_matrix_ = affinity(
@@ -172,15 +172,10 @@ class SSC(SubspaceClusterer):
             power=2.0 if self.solver == "lsr" else 1.0,
         )
         if self.affinity_matrix_.nnz == 0:
-            raise ParameterError(
-                "alpha",
-                "<alpha={value!r}> is too small for <solver={solver!r}>: no sample is linked to "
-                "another.",
-                Advice("increase <alpha>", "alpha", command=""),
-                Advice("check the table"),
-                value=self.alpha,
-                solver=self.solver,
-            )
+            links = self.solver not in ("omp", "lsr")
+            larger = [Advice("increase <alpha>", "alpha", command="")] * links
+            fact = "No sample is linked to another."
+            raise ParameterError("alpha", fact, *larger, Advice("check the table"))
         self._warn_of_pieces(len(dimensions), max(dimensions))
         parts = cut(self.affinity_matrix_, len(dimensions), random)
         _subspaces.store_subspaces(self, X, self._order(X, parts, dimensions), dimensions, affine)

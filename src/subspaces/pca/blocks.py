@@ -65,7 +65,7 @@ def fit_blocks(
     n, p = rows.shape
     if p > MOST_VARIABLES:
         fact = f"<X> has {{p}} variables, but a PCA in blocks works for up to {MOST_VARIABLES}."
-        raise ParameterError("X", fact, Advice("keep those that vary most"), p=p)
+        raise ParameterError("X", fact, Advice("keep the variables that vary most"), p=p)
     origin = rows.survey.totals / n if center else np.zeros(p)
     sums: Moments = rows.blocks.fold(partial(moments, origin=origin, weights=weights), None)[1]
     shift = sums.first / sums.total if center else np.zeros(p)

@@ -260,7 +260,10 @@ def choice_of(
     if energies.any():
         share = float(energies.max() / energies.sum())
         loudest = table.variables[int(energies.argmax())], share
-    conclusion = verdict_on_components(found, explained, table.shape, predictive, loudest)
+    scaled = table.scale is not None
+    conclusion = verdict_on_components(
+        found, explained, table.shape, predictive, loudest, scaled=scaled
+    )
     return PCAComponents(
         **{name: getattr(found, name) for name in COUNTED},
         n_components=found.count,

@@ -21,7 +21,7 @@ from scipy import linalg
 from subspaces._types import Array, Auto, Indices, Mask, Rotation
 from subspaces.core import incomplete
 from subspaces.core.incomplete import VARIANCE_FLOOR, Gaussian, IncompleteMixture
-from subspaces.messages import FILL_BY_PCA, Advice, ChoiceWarning, DataWarning, ParameterError, use
+from subspaces.messages import FILL_BY_PCA, Advice, ChoiceWarning, DataWarning, ParameterError
 from subspaces.pca.choice import PCAComponents, choice_of
 from subspaces.pca.components import Components
 from subspaces.pca.intervals import StandardErrors, jackknife, t_intervals
@@ -340,12 +340,10 @@ def checked_number(n_components: Any) -> int | float | Auto | None:
     if n_components is None:
         return None
     if isinstance(n_components, str) or (is_share and not 0.0 < float(n_components) < 1.0):
-        instead = use("n_components", "auto")
-        fact = (
-            "<n_components={value!r}> is neither a whole number, a share of the variance between 0 "
-            "and 1, nor 'auto'."
-        )
-        raise ParameterError("n_components", fact, instead, value=n_components)
+        instead = "use a whole number, a share of the variance between 0 and 1, or 'auto'"
+        advice = Advice(instead, "n_components", "auto")
+        fact = "<n_components={value!r}> is invalid."
+        raise ParameterError("n_components", fact, advice, value=n_components)
     return float(n_components) if is_share else as_count(n_components, "n_components", low=0)
 
 
@@ -416,8 +414,9 @@ def _warn_of_count(table: VaryingTable, found: Components, axes: PrincipalAxes) 
         n, q = table.shape
         few = "{n:#sample} and {q:#variable that varies|variables that vary} are too few to tell"
         fact = f"{few} a component from noise, so the PCA keeps one component."
-        doubt(DataWarning, "too_small", fact, use("n_components", 1), n=n, q=q)
+        doubt(DataWarning, "too_small", fact, n=n, q=q)
     if found.count == 0:
-        one = [use("n_components", 1)] if axes.rank else []
-        none = "No component is stronger than noise, so transform returns an empty table."
+        one = [Advice("use <n_components=1> to keep one anyway", "n_components", 1)]
+        one = one if axes.rank else []
+        none = "No component is stronger than noise, so the PCA keeps none."
         doubt(ChoiceWarning, "no_component", none, *one, rank=axes.rank)

@@ -448,7 +448,7 @@ def judge_samples(
 
 def _checked_number(n_components: int, axes: PrincipalAxes, *, center: bool) -> int:
     n = len(axes.coordinates)
-    why = f" for a table of rank {axes.rank} with {n} samples, if one is left out"
+    why = f" for a table of rank {axes.rank} with {n} samples, of which one is left out"
     high = min(n - 2 - center, axes.rank)
     return as_count(n_components, "n_components", low=0, high=high, why=why)
 

@@ -317,11 +317,8 @@ def _checked(
     n, p = len(matrix) if weights is None else int(np.count_nonzero(weights)), matrix.shape[1]
     limit = min(n - 1 - as_flag(center, "center"), p)
     if weights is not None and limit < 1:
-        fact = (
-            "<sample_weight> is positive for only {n:#sample}, but at least {least} need a "
-            "positive weight."
-        )
-        more = Advice("give more samples a weight")
+        fact = "<sample_weight> is positive for only {n:#sample}, but at least {least} are needed."
+        more = Advice("give more samples a positive weight")
         raise ParameterError("sample_weight", fact, more, n=n, least=2 + bool(center))
     why = " for {n:#sample} and {p:#variable}"
     n_components = as_count(n_components, "n_components", low=0, high=limit, why=why, n=n, p=p)
@@ -385,7 +382,8 @@ def ols_press(X: Data, y: ArrayLike) -> Press:
     X = as_matrix(X)
     if np.ndim(y) != 1:
         raise ParameterError(
-            "y", f"<y> has {np.ndim(y)} dimensions instead of 1. Pass one value per sample."
+            "y",
+            f"<y> has {np.ndim(y)} dimensions instead of 1. Pass a 1-D array, such as y.ravel().",
         )
     response = as_matrix(np.reshape(y, (-1, 1)), "y", min_samples=0)[:, 0]
     check_squares(X)

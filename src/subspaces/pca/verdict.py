@@ -85,12 +85,14 @@ def verdict_on_components(
     shape: tuple[int, int],
     predictive: int | None = None,
     loudest: tuple[str, float] = ("", 0.0),
+    *,
+    scaled: bool = False,
 ) -> Verdict:
     """Return how many components there are, how sure that is, and the gravest doubt about it.
 
     explained (m,): the share of the variance along each axis; shape: samples and variables;
     predictive: how many axes predict a left-out cell best, if known; loudest: the variable with the
-    largest share of the variance, and that share.
+    largest share of the variance, and that share; scaled: whether the variables were scaled.
     """
     code, fact = _count_of(found)
     said = fact.partition(": ")[0].rstrip(".")
@@ -112,15 +114,16 @@ def verdict_on_components(
         many = "A component is just one variable"
         many = many if found.count else "No component stands out"
         fact = f"{many}: {{variable}} alone makes up {{share:%}} of the variance."
-    elif not found.leading:
+    elif not found.leading and not scaled:
         fact = f"{said}, but the first axes only show variables with a large scale."
         advice = (set_scale,)
-    elif found.noise == "unequal" and found.above < found.count:
+    elif found.noise == "unequal" and found.above < found.count and not scaled:
         one = "it" if found.count == 1 else "one of them"
         fact = f"{said}, but {one} may just be a variable with a large scale."
         advice = (set_scale,)
     elif faint:
         few = FEW_HOLD.get(figures["clear"], "After the first {clear}, each component")
+        few = "The last" if faint == 1 else few
         few = "It" if found.count == 1 else few
         fact += f" {few} makes up less than 0.05 % of the variance."
     else:
@@ -179,7 +182,7 @@ def doubts_about_components(
                 "most_components",
                 "{count:#component stands|components stand} out, as many as we looked for, so "
                 "there may be more.",
-                Advice(f"increase <{maximum}>", maximum),
+                Advice(f"set a larger <{maximum}>", maximum),
                 count=found.count,
             )
         )

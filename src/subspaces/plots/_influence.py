@@ -70,8 +70,8 @@ def _of_model(model: SubspaceClusterer, n_named: int, names: Names | None, ax: A
     if values is None:
         raise ParameterError(
             "model",
-            f"{type(model).__name__} has no influence_. Pass a fitted PSC, or the result of "
-            "pca_influence.",
+            f"{type(model).__name__} has no influence_. Pass a PSC fitted to a table in memory, "
+            "or the result of pca_influence.",
         )
     names = style.names_of_samples(model.record_.sample_names, names, len(values))
     names = [

@@ -40,6 +40,11 @@ EXACT = 1e-18
 HEAVY = 0.6
 # Different values of most columns up to which they can look like clusters, if some are rare.
 FEW_VALUES = 4
+TEST = Advice(
+    "call diagnostics.is_real(model, X) to test whether the clusters are real",
+    "significance",
+    command="run subspaces fit --significance to test whether the clusters are real",
+)
 
 
 class HasClusters(Protocol):
@@ -302,7 +307,7 @@ def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
             TrustWarning,
             "few_levels",
             "Most variables have at most {levels} different values, which can look like clusters.",
-            Advice("check <diagnostics.stability>", command="check the stability"),
+            TEST,
             levels=FEW_VALUES,
             n_clusters=n_clusters,
         )
@@ -312,10 +317,7 @@ def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
             "heavy_tails",
             "The values are skewed or have heavy tails (excess kurtosis {kurtosis:.1f}), "
             "which can look like clusters.",
-            Advice(
-                "try <margins='normal'> in <selection.select_n_clusters>",
-                command="test whether the clusters are real with subspaces fit --significance",
-            ),
+            TEST,
             kurtosis=kurtosis,
             n_clusters=n_clusters,
         )

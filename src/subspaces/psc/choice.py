@@ -290,7 +290,7 @@ def verdict_of(table: dict[str, Any]) -> Verdict:
 def _too_few_samples(chosen: Settings) -> Verdict:
     """Return that the simplest clusters were taken, as the samples are too few to compare any."""
     fact = (
-        "There are too few samples to choose the dimensions of {chosen} clusters, so each cluster "
+        "There are too few samples to choose the dimensions of {chosen:#cluster}, so each cluster "
         "got the smallest dimension."
     )
     return Verdict("too_few_samples", fact, {"chosen": chosen.n_clusters}, (FEWER_CLUSTERS,))

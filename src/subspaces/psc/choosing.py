@@ -123,7 +123,7 @@ def verdict_on_clusters(
         return Verdict("as_good", fact, figures, grade=Grade.DOUBTFUL)
     rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])
     figures |= {"rival": rival, "difference": gap, "standard_error": error}
-    verb = f"{wide} is".lstrip() if rival == 1 else many
+    verb = f"cluster{wide} is" if rival == 1 else "clusters are"
     known = f" (standard error {_short(error)})" if np.isfinite(error) else ""
     fact = f"{first} {rival} {verb} worse by {_short(gap)}{known}."
     return Verdict("worse", fact, figures, grade=Grade.SURE)

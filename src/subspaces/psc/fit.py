@@ -11,7 +11,7 @@ from subspaces.core.dimensions import check_enough, dimensions_of
 from subspaces.core.partition import assign
 from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks, blocks_of, survey_of
 from subspaces.data.validation import has_holes
-from subspaces.messages import ParameterError, use
+from subspaces.messages import UNWEIGHTED, ParameterError, use
 from subspaces.named_table import marks_of_missing
 from subspaces.psc.auto import fit_sparse, warn_of_choice
 from subspaces.psc.blocks import fit_blocks
@@ -77,7 +77,7 @@ def _check_takes_weights(X: Array | SurveyedBlocks, settings: Settings) -> None:
 def no_weights(reason: str) -> ParameterError:
     """Return the error of a fit that cannot weight samples; reason: what weights do not go with."""
     fact = f"<sample_weight> does not work with {reason}."
-    return ParameterError("sample_weight", fact, use("sample_weight", None))
+    return ParameterError("sample_weight", fact, UNWEIGHTED)
 
 
 def _fit_weighted(X: Array, weights: Array | None, settings: Settings) -> Fit:
@@ -115,7 +115,7 @@ def _fit_without_outliers(X: Array, settings: Settings) -> Fit:
     give others, the outliers are found anew.
     """
     if has_holes(X):
-        raise no_outliers("missing values")
+        raise no_outliers(settings.outliers, "missing values")
     chosen, selection = settings, None
     if settings.left_open:
         chosen, selection = choose(X, settings)

@@ -185,11 +185,12 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
     few = int(np.count_nonzero(cells.counts <= max(dimensions)))
     enough = int(cells.counts.min()) - 1
     if few:
+        have, them = ("have", "their labels") if few > 1 else ("has", "its label")
         doubt(
             DataWarning,
             "empty_samples",
-            "{few:#of {n} samples has|of {n} samples have} too few values for the dimension of "
-            "the clusters, so labels may be wrong.",
+            f"{{few}} of {{n}} samples {have} too few values for the dimension of the clusters, so "
+            f"{them} may be wrong.",
             Advice("compare with <n_clusters={n_clusters}> and <n_components={enough}>")
             if enough
             else Advice("leave them out", command="leave them out with <ignore=[...]>"),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from subspaces._types import Array, Auto, Init, Penalty, PerCluster, Refinement, Seed
 from subspaces.core import criteria
-from subspaces.core.dimensions import check_rank, dimensions_of, per_cluster
+from subspaces.core.dimensions import check_rank, dimensions_of, per_cluster, which_contain
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows, centred_rows
 from subspaces.core.sparse_loadings import Sparsity
@@ -126,7 +126,7 @@ def check(settings: Settings) -> None:
 def _check_sparse(settings: Settings) -> None:
     """Raise ValueError for a parameter that does not go with ``n_variables``."""
     if settings.outliers is not None:
-        raise no_outliers("<n_variables>")
+        raise no_outliers(settings.outliers, "<n_variables>")
     if is_auto(settings.affine):
         fact = "<affine='auto'> does not work with <n_variables>."
         others = use("affine", True), use("affine", False)
@@ -142,10 +142,12 @@ def _check_sparse(settings: Settings) -> None:
         raise ParameterError("criterion", fact, advice, value=settings.criterion)
 
 
-def no_outliers(reason: str) -> ParameterError:
+def no_outliers(outliers: float | None, reason: str) -> ParameterError:
     """Return the error of a fit that cannot name outliers; reason: what they do not go with."""
-    fact = f"<outliers> does not work with {reason}."
-    return ParameterError("outliers", fact, Advice("leave it out", "outliers"))
+    fact = f"<outliers={{value}}> does not work with {reason}."
+    return ParameterError(
+        "outliers", fact, Advice("leave out <outliers>", "outliers"), value=outliers
+    )
 
 
 def pose(
@@ -168,14 +170,14 @@ def pose(
     if rows is None:
         sparse = sparsity is not None
         rows = centred_rows(X, affine, len(dimensions), weights, sparse=sparse)
-    check_rank(rows.rank, max(dimensions), affine, X)
+    check_rank(rows.rank, dimensions, affine, X)
     problem = Problem(rows, dimensions, settings.criterion, affine, sparsity)
     if not problem.identified and problem.n_clusters > 1:
         doubt(
             ChoiceWarning,
             "full_rank",
-            "<n_components={n_components}> equals the rank of the table, so a subspace fits "
-            "every sample exactly.",
+            "<n_components={n_components}> equals the rank of the table, so "
+            f"{which_contain(dimensions)} all samples, and the labels may be arbitrary.",
             *simpler(1, max(dimensions), affine),
             n_components=max(problem.dimensions),
         )

@@ -89,7 +89,9 @@ def as_real(
     above, below: whether ``low`` itself, or ``high``, is refused.
     """
     span = f"a number above {low:g}" if above else f"{low:g} or more"
-    if not np.isinf(high):
+    if not np.isinf(high) and above == below:
+        span = f"a number between {low:g} and {high:g}" if above else f"{low:g} to {high:g}"
+    elif not np.isinf(high):
         span += f", below {high:g}" if below else f", up to {high:g}"
     try:
         number = float(value)  # type: ignore[arg-type]

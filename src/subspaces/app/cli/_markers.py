@@ -55,9 +55,18 @@ def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | N
             failed = []
         except ValueError as error:
             found = model.markers(table.frame)
-            fact, why = "The split-half test could not run: {why}.", in_options(error).rstrip(".")
-            failed = [Message("no_split_half", fact, {"why": why}, kind="note")]
+            failed = [
+                Message("no_split_half", "{why}", {"why": _why_no_halves(error)}, kind="note")
+            ]
     return found, [*map(message_of, caught), *failed]
+
+
+def _why_no_halves(error: ValueError) -> str:
+    """Return a sentence on why there was no split-half test."""
+    why, test = in_options(error), "The split-half test"
+    if getattr(error, "parameter", None) == "split_half":
+        return why.replace(f"{test} needs", f"{test} was skipped, because it needs", 1)
+    return f"{test} failed: {why}"
 
 
 def summary(found: Markers) -> dict[str, Any]:

@@ -37,6 +37,8 @@ FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.jso
 SHOWN = 3
 # Codes of measures that are not worth a line: nothing was measured, or another line says it.
 UNSAID = {"unmeasured", "one_cluster"}
+# Codes of what halves say, which a number of clusters that they chose has said.
+OF_HALVES = {"solid", "in_part", "noise_like"}
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 
 
@@ -187,6 +189,7 @@ def _settled(request: Request, values: options.ValuesOrPreset) -> set[str]:
         "log": bool(values.log) or bool(request.preset),
         "n_clusters": request.n_clusters == "auto",
         "n_components": request.n_components == "auto",
+        "significance": request.significance,
     }
     return {name for name, is_set in set_here.items() if is_set}
 
@@ -274,15 +277,19 @@ def _verdicts(summary: dict[str, Any]) -> tuple[list[str], list[str]]:
     from subspaces.messages import silenced
 
     answer = [matched_classes(summary)] if "adjusted_rand" in summary else []
-    answer += _chosen(summary["selection"] or {}, len(summary["clusters"]))
+    chosen = _chosen(summary["selection"] or {}, len(summary["clusters"]))
+    answer += chosen
     unsaid = UNSAID | silenced(each["code"] for each in summary["messages"])
+    if "stability" in (summary["selection"] or {}) and chosen:
+        unsaid |= OF_HALVES
     for name in ("stability", "significance"):
         if name in summary and summary[name]["code"] not in unsaid:
             answer.append(summary[name]["verdict"])
     if "outliers" in summary:
         answer.append(_unplaced(summary["outliers"]["samples"]))
     names = ("means_or_directions", "assumed", "markers")
-    return answer, [summary[name]["verdict"] for name in names if name in summary]
+    named = [summary[name] for name in names if name in summary]
+    return answer, [each["verdict"] for each in named if each.get("code") not in UNSAID]
 
 
 def _unplaced(names: list[str]) -> str:
