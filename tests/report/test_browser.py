@@ -142,6 +142,18 @@ def test_names_from_the_data_are_text_and_nothing_else(page):
     assert set(VARIABLES) - {VARIABLES[3]} <= set(shown)
 
 
+def test_no_button_of_a_plot_sends_data_and_tab_skips_those_of_the_cards(page):
+    drawn(page, "overview")
+    drawn(page, "apart-0").hover()
+    buttons = page.locator(".modebar-btn")
+    titles = buttons.evaluate_all("all => all.map((each) => each.dataset.title ?? each.title)")
+    words = ("share", "cloud", "upload", "plotly", "edit")
+    assert not [title for title in titles if any(word in title.lower() for word in words)]
+    assert titles or page.viewport_size["width"] == 390 or page.evaluate("!settings.displayModeBar")
+    reached = page.locator(".card .modebar-btn").evaluate_all("all => all.map((b) => b.tabIndex)")
+    assert set(reached) <= {-1}
+
+
 def test_pointing_at_a_sample_tells_its_name(page):
     label = page.locator("#samples tr", has_text=SCRIPT).locator("td").first.text_content()
     place = drawn(page, f"own-{label}")
@@ -234,13 +246,19 @@ def test_on_paper_tables_keep_their_headings_and_say_how_long_they_are(browser, 
         )
         assert page.locator(".scroll:visible").evaluate_all(whole)
         caption = table.locator("caption span")
-        words = f'" Printed here: the first 30 of " "{total:,}" " rows."'
-        assert caption.evaluate(said) in (words, words.replace('" "', ""))
+        words = '" Printed here: the first 15 rows of each cluster."'
+        assert caption.evaluate(said) == words
+        printed = table.locator("tbody tr:visible").evaluate_all(
+            "rows => rows.map((row) => row.dataset.group)"
+        )
+        assert printed == 15 * ["0"] + 15 * ["1"]
         page.emulate_media(media="screen")
         page.locator("#within input").fill("tp5")
         page.emulate_media(media="print")
+        uncut = "() => !document.querySelector('#within caption span').dataset.printed"
+        page.wait_for_function(uncut)
         assert table.locator("tbody tr:visible").count() == 2
-        assert caption.evaluate(said) == "none"
+        assert caption.evaluate(said) == '""'
 
 
 def test_on_paper_figures_are_no_wider_than_it(browser, file):
@@ -248,13 +266,20 @@ def test_on_paper_figures_are_no_wider_than_it(browser, file):
         page.goto(file.as_uri())
         drawn(page, "overview")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        widths = page.locator("#heat-map, #apart-0").evaluate_all(
+        widths = page.locator("#overview, #heat-map, #apart-0").evaluate_all(
             "places => places.map((place) => place.layout.width)"
         )
-        assert max(widths) <= 718
+        page.evaluate("fitting.disconnect()")
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 718, "height": 900})
+        for place, width in zip(("#overview", "#heat-map", "#apart-0"), widths, strict=True):
+            assert width <= page.locator(place).bounding_box()["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= 718
+        page.emulate_media(media="screen")
+        page.set_viewport_size({"width": 1440, "height": 900})
         page.evaluate("dispatchEvent(new Event('afterprint'))")
-        page.wait_for_timeout(300)
-        assert page.locator("#heat-map").evaluate("place => place.layout.width") > 718
+        page.evaluate("places.forEach((place) => fitting.observe(place))")
+        page.wait_for_function("() => document.getElementById('heat-map').layout.width > 718")
 
 
 def test_without_a_script_the_tables_are_there(browser, file):

@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from subspaces.app.report import PCA_SECTIONS, page_of_pca, render_pca, write_pca
+from subspaces.app.report._figures import CLEAR
 from subspaces.app.report._pca.figures import strongest_of_all
 from subspaces.app.report._pca.findings import gather_pca
 from subspaces.app.report._pca.labels import sides_of_names
@@ -368,8 +369,8 @@ def test_loadings_have_intervals_in_a_panel_per_component():
         sizes, drawn = np.array(numbers(bars["x"])), bars["error_x"]
         np.testing.assert_allclose(sizes + numbers(drawn["array"]), high[:, r], atol=1e-5)
         np.testing.assert_allclose(sizes - numbers(drawn["arrayminus"]), low[:, r], atol=1e-5)
-        pale = np.array(numbers(bars["marker"]["opacity"])) < 1
-        np.testing.assert_array_equal(pale, p_value[:, r] >= 0.05)
+        hollow = np.array(bars["marker"]["color"]) == CLEAR
+        np.testing.assert_array_equal(hollow, p_value[:, r] >= 0.05)
     X[3, 2] = np.nan
     assert figures_of(render_pca(X, 2))["loadings"]["data"][0]["type"] == "heatmap"
 

@@ -14,9 +14,13 @@ from subspaces.app.report._findings import Findings
 from subspaces.app.report._names import number, plotly_text
 from subspaces.runtime.extras import install
 
-# Okabe & Ito's colours that can be read on white and on black (the blue lighter, for black), and a
-# number of symbols prime to theirs: 42 clusters before a pair of colour and symbol comes again.
-COLOURS = ("#1F83C6", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
+# Five of Okabe & Ito's colours (the blue lighter, for black) and five darker ones, which differ by
+# a CIEDE2000 of at least 9.5 with any colour vision. A number of symbols prime to theirs: 70
+# clusters before a pair of colour and symbol comes again.
+COLOURS = (
+    *("#1F83C6", "#E69F00", "#009E73", "#CC79A7", "#D55E00"),
+    *("#7733BB", "#555511", "#991155", "#557777", "#8C564B"),
+)
 # Of metadata, which are no clusters.
 PURPLES = ("#4A1486", "#BCBDDC", "#807DBA", "#D9D9D9", "#525252")
 SYMBOLS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "triangle-down")
@@ -68,14 +72,18 @@ def thinned(found: Findings, members: Indices) -> Indices:
     return random_part(len(members), most, measures)
 
 
-def random_part(count: int, most: int, measures: Sequence[Array]) -> Indices:
+def random_part(
+    count: int, most: int, measures: Sequence[Array], marked: Sequence[int] = ()
+) -> Indices:
     """Return ``most`` of the positions 0, 1, ... in their order, at random, or all ``count``.
 
-    measures: one value per position each, of which the 20 largest are in the part.
+    measures: one value per position each, of which the 20 largest are in the part; marked:
+    positions that are in it, too.
     """
     if count <= most:
         return np.arange(count)
     notable = np.zeros(count)
+    notable[list(marked)] = 1
     for measure in measures:
         notable[np.argsort(-measure, kind="stable")[:NOTABLE]] = 1
     order = np.random.default_rng(0).permutation(count)

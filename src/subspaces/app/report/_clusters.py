@@ -127,8 +127,8 @@ def _chance(apart: Apart) -> str:
     else:
         more = ", and more if values are missing" if apart.limits_differ else ""
         words += f" Chance can cause effects of up to {apart.limit:.2g} SD (dotted lines){more}."
-    pale = apart.n_sure < min(len(apart.names), _figures.STRONGEST)
-    return words + " The pale bars can be due to chance." * pale
+    hollow = apart.n_sure < min(len(apart.names), _figures.STRONGEST)
+    return words + " The hollow bars can be due to chance." * hollow
 
 
 def _varies_within(draft: Draft, cluster: Cluster) -> str:

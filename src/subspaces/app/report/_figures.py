@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._types import Array
+from subspaces._types import Array, Mask
 from subspaces.app.report._canvas import (
     BAR,
     CELLS,
@@ -29,8 +29,7 @@ from subspaces.plots import CRITERION_NAMES
 
 # How many variables a figure lists.
 STRONGEST = 15
-# Opacity of a bar that chance explains.
-PALE = 0.35
+CLEAR = "rgba(0,0,0,0)"
 DOTTED = {"dash": "dot", "width": 1.5, "color": "#888888"}
 
 
@@ -55,7 +54,7 @@ def own_subspace(found: Findings, cluster: Cluster) -> Any:
 def differences(apart: Apart, ends: tuple[float, float], shade: str) -> Any:
     """Return a plotly bar chart of 15 variables that differ from the other samples.
 
-    Those beyond chance come first, the largest effect first, and then the others, pale. Bars are
+    Those beyond chance come first, the largest effect first, and then the others, hollow. Bars are
     effects in standard deviations, or differences of means if effects are not known, between the
     ``ends`` that charts of all clusters have. Dotted lines are where chance ends.
     """
@@ -67,7 +66,7 @@ def differences(apart: Apart, ends: tuple[float, float], shade: str) -> Any:
     ]
     sizes = narrow(np.clip(bar_lengths(apart), *ends))
     drawn = bars(sizes, shade, words, TEXT_ALONE)
-    drawn["marker"]["opacity"] = np.where(np.arange(len(names)) < apart.n_sure, 1.0, PALE)
+    drawn["marker"] = hollow(shade, np.arange(len(names)) >= apart.n_sure)
     upright = {"type": "line", "y0": 0, "y1": 1, "yref": "paper", "line": DOTTED}
     limits = (-apart.limit, apart.limit) if known and apart.limit is not None else ()
     return figure_of_list(
@@ -95,6 +94,12 @@ def bars(sizes: Array, shade: str, text: list[str], hovertemplate: str) -> dict[
         "textposition": "none",
         "hovertemplate": hovertemplate,
     }
+
+
+def hollow(shade: str, which: Mask) -> dict[str, Any]:
+    """Return plotly's look of bars, of which those in ``which`` are only an outline."""
+    fill = [CLEAR if each else shade for each in which]
+    return {"color": fill, "line": {"color": shade, "width": 1.5}}
 
 
 def figure_of_list(

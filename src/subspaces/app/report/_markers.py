@@ -25,8 +25,8 @@ from subspaces.messages import Grade
 MOST_EACH, LEAST_EACH, MOST = 50, 10, 400
 # Headings of the table for the columns of `Markers`, and whether the cells are shares.
 COLUMNS = {
-    "difference": ("Difference", False),
     "effect": ("Effect", False),
+    "difference": ("Difference", False),
     "auc": ("AUC", False),
     "share_in": ("Inside", True),
     "share_out": ("Outside", True),

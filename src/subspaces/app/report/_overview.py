@@ -108,13 +108,14 @@ def _cloud(found: Findings, columns: list[Column]) -> Any:
     measures = [found.doubt, (found.labels < 0).astype(float)]
     measures += [] if found.influence is None else [found.influence]
     kept = random_part(n, HELD, measures)
-    drawn = random_part(len(kept), DRAWN, [each[kept] for each in measures])
+    ringed = _ringed(found, kept)
+    drawn = random_part(len(kept), DRAWN, [each[kept] for each in measures], ringed)
     meta = {
         "x": _short(places[kept, 0]),
         "y": _short(places[kept, 1]),
         "names": [as_text(found.sample_names[i]) for i in kept],
         "columns": [_for_script(found, each, kept) for each in columns],
-        "unsure": _ringed(found, kept),
+        "unsure": ringed,
         "drawn": drawn.tolist(),
         "scale": SCALE,
     }
@@ -175,7 +176,7 @@ def heat_map(draft: Draft) -> str | None:
         f"samples): blue is high, orange low. {bars}{part}"
     )
     label = "Heat map of the variables that set clusters apart, by samples, ordered by cluster"
-    return draft.figure("heat-map", drawing, label, caption) + _legend(found)
+    return draft.figure("heat-map", drawing, label, _legend(found) + caption)
 
 
 def _legend(found: Findings) -> str:
@@ -190,7 +191,9 @@ def _legend(found: Findings) -> str:
         if not bar.levels and len(known):
             low, high = (escape(number(end)) for end in (known.min(), known.max()))
             entries = [f'<span>{low}<i class="scale"></i>{high}</span>']
-        if 0 < len(entries) <= LISTED:
+        if bar.levels and (bar.codes < 0).any():
+            entries.append(f'<span><i style="background:{GREY}"></i>missing</span>')
+        if 0 < len(entries) <= LISTED + 1:
             lines.append(f"<p><b>{escape(bar.name)}</b>{''.join(entries)}</p>")
     return f'<div class="legend small">{"".join(lines)}</div>' if lines else ""
 

@@ -74,7 +74,9 @@ def summary(draft: Draft) -> str:
     if unlisted > 0:
         clusters += f'<li><span></span><a href="#clusters">{unlisted} more</a></li>'
     listed = f'<ul class="points clusters">{clusters}</ul>'
-    verdict = f'<p class="verdict"><a href="#clusters">{_sizes(draft)}</a></p>'
+    measured = draft.stability
+    doubt = f" {measured.grade}" if measured is not None else ""
+    verdict = f'<p class="verdict{doubt}"><a href="#clusters">{_sizes(draft)}</a></p>'
     said, drawn = list_of_points(_points(draft)), overview(draft)
     if not drawn:
         return verdict + listed + said

@@ -143,7 +143,7 @@ def differences(found: Findings) -> str:
         return ""
     most = max(MOST_VARIABLES // len(groups), 20)
     known = all(apart.sizes_known for _, apart in groups)
-    names = ["difference", "effect"] if known else ["difference"]
+    names = ["effect", "difference"] if known else ["difference"]
     places = [decimals_of(np.concatenate([getattr(a, name) for _, a in groups])) for name in names]
     rows = []
     for k, apart in groups:
@@ -162,7 +162,7 @@ def differences(found: Findings) -> str:
     )
     if known:
         caption += " Effect is this difference in standard deviations within the clusters."
-    heads = ["Variable", "Cluster", "Difference", *["Effect", "Beyond chance"] * known]
+    heads = ["Variable", "Cluster", *["Effect"] * known, "Difference", *["Beyond chance"] * known]
     return lookup("variable", caption, heads, rows, by_cluster(found, (k for k, _ in groups)))
 
 
@@ -282,7 +282,8 @@ def lookup(
         for group, called in choice.items()
     )
     chooser = (
-        f'<label>{kind}<select><option value="">all</option>{options}</select></label>'
+        f'<label>{kind}<select data-kind="{kind.lower()}"><option value="">all</option>{options}'
+        "</select></label>"
         if len(choice) > 1
         else ""
     )
@@ -314,10 +315,9 @@ def _scrolled(caption: str, top: str, rows: Iterable[str], kind: str) -> str:
     lines = list(rows)
     label, body = escape(caption.split(".")[0]), "\n".join(lines)
     head = f"<thead><tr>{top}</tr></thead>" if top else ""
-    above = f'<span data-rows="{len(lines):,}">{caption}</span>'
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
-        f'<table class="{kind}"><caption>{above}</caption>'
+        f'<table class="{kind}"><caption><span>{caption}</span></caption>'
         f"{head}<tbody>\n{body}\n</tbody></table></div>"
     )
 

@@ -9,6 +9,7 @@ const root = document.documentElement;
 const figures = JSON.parse(document.getElementById("figures").textContent);
 const settings = {
   displaylogo: false,
+  showSendToCloud: false,  // the page works offline, and its data stay in it
   // Without a pointer that hovers the buttons would stay, over the marks.
   displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false,
   modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
@@ -58,11 +59,13 @@ const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").repl
 
 // A thin edge around a mark, dark in light and light in dark, so that pale colours can be seen.
 const outline = () => ({ width: 0.7, color: paint("quiet") });
-const outlined = (trace) => !trace.mode?.includes("markers") || !trace.marker ? trace
+const outlined = (trace) => !(trace.mode?.includes("markers") || trace.type === "bar") || !trace.marker ? trace
   : { ...trace, marker: { ...trace.marker, line: { ...outline(), ...trace.marker.line } } };
 
 // More clusters than this have colours that are hard to tell apart: their names stand amid them.
 const NUMBERED = 6;
+// More samples than this hide one another.
+const CROWDED = 1000;
 
 function numbers(levels, values, x, y) {
   const middle = (of, level) => {
@@ -94,7 +97,13 @@ function cloud(place, meta) {
   if (levels) {
     const groups = levels.map(() => []), none = [];
     for (const i of drawn) (groups[values[i]] ?? none).push(i);
-    groups.forEach((rows, level) => traces.push(trace(rows, { color: levels[level].color, symbol: levels[level].symbol }, { name: escaped(levels[level].name) })));
+    // Of many samples the clusters are drawn in turns, so that none lies on top of all others.
+    const turns = drawn.length > CROWDED ? 8 : 1;
+    for (let turn = 0; turn < turns; turn++)
+      groups.forEach((rows, level) => {
+        const own = rows.filter((_, i) => i % turns === turn), { color, symbol } = levels[level], name = escaped(levels[level].name);
+        traces.push(trace(own, { color, symbol }, { name, legendgroup: name, showlegend: turn === 0 }));
+      });
     if (none.length) traces.push(trace(none, { color: "#888888", symbol: "x" }, { name: "none" }));
   } else {
     const colorbar = { thickness: 10, outlinewidth: 0, len: 0.7, title: { text: escaped(name) } };
@@ -133,6 +142,9 @@ function draw(place) {
   const width = place.clientWidth;
   Plotly.react(place, data, { ...themed(layout, width), width }, settings);
   place.querySelector(".still")?.remove();
+  // A card for each cluster would put hundreds of buttons between the keyboard and the tables.
+  if (place.closest(".card"))
+    for (const button of place.querySelectorAll(".modebar-btn")) button.tabIndex = -1;
   performance.mark(`drawn ${place.id}`);
 }
 
@@ -261,7 +273,6 @@ for (const box of document.querySelectorAll(".lookup")) {
       row.hidden = !fits || !row.dataset.search.toLowerCase().includes(wanted);
     }
     const shown = rows().length.toLocaleString("en");
-    table.caption.firstElementChild.dataset.rows = shown;  // what print says of its first rows
     said.textContent = `${shown} of ${body.rows.length.toLocaleString("en")} rows`;
   };
   search.addEventListener("input", filter);
@@ -285,6 +296,28 @@ for (const box of document.querySelectorAll(".lookup")) {
     });
   });
 }
+
+// Paper has the first rows of a long table; of variables, which stand cluster by cluster, of each.
+const PRINTED = 30, PRINTED_EACH = 5;
+function cut() {
+  for (const table of document.querySelectorAll("table.long")) {
+    const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden);
+    const box = table.closest(".lookup"), whose = box?.querySelector("select")?.dataset.kind;
+    const group = (row) => (whose && box.dataset.thing !== "sample" ? row.dataset.group : "");
+    const groups = new Set(rows.map(group)).size, counts = {};
+    const each = Math.max(PRINTED_EACH, Math.floor(PRINTED / groups));
+    let printed = 0;
+    for (const row of rows) {
+      counts[group(row)] = (counts[group(row)] ?? 0) + 1;
+      row.classList.toggle("unprinted", counts[group(row)] > each);
+      printed += counts[group(row)] <= each;
+    }
+    const many = groups > 1 ? `the first ${each} rows of each ${whose}` : `the first ${each} of ${rows.length.toLocaleString("en")} rows`;
+    table.caption.firstElementChild.dataset.printed = printed < rows.length ? ` Printed here: ${many}.` : "";
+  }
+}
+addEventListener("beforeprint", cut);
+matchMedia("print").addEventListener("change", cut);
 
 // An option such as --dims, and a figure with its %, do not break at the end of a line.
 const WHOLE = /(--[a-z][a-z-]*|\d+ %)/;

@@ -16,7 +16,9 @@ NAMED_VARIABLES = 4
 # Variables whose loading is below this share of the strongest say little about a component.
 FAINT = 0.25
 
-INTERVALS = "Each line is a 95 % confidence interval. If a bar is pale, the true loading may be 0."
+INTERVALS = (
+    "Each line is a 95 % confidence interval. If a bar is hollow, the true loading may be 0."
+)
 BARS = "Each bar shows how strong a direction is. Noise alone stays below the dotted line. "
 PREDICTED = (
     "We leave out each value and predict it from the rest. The ring marks the best number of "

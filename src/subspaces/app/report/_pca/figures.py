@@ -15,17 +15,17 @@ from subspaces.app.report._canvas import (
 )
 from subspaces.app.report._figures import (
     DOTTED,
-    PALE,
     STRONGEST,
     bars,
     curve,
     figure_of_list,
+    hollow,
     loadings_chart,
 )
 from subspaces.app.report._names import number, plotly_text, short_label
 from subspaces.app.report._pca.findings import LEVEL, PCAFindings
 
-GREY = "#8e98a4"
+GREY, PERHAPS = "#8e98a4", "#56B4E9"
 RING = {"size": 14, "symbol": "circle-open", "color": COLOURS[4], "line": {"width": 2}}
 # Height (pixels) of figures that stand side by side.
 HEIGHT = 360
@@ -50,7 +50,7 @@ def over_the_noise(found: PCAFindings) -> Any:
     least, most = known.n_components, max(known.high or 0, known.n_components)
     for name, shade, part in (
         ("a component", COLOURS[0], numbers <= least),
-        ("perhaps", COLOURS[5], (numbers > least) & (numbers <= most)),
+        ("perhaps", PERHAPS, (numbers > least) & (numbers <= most)),
         (other, GREY, numbers > most),
     ):
         text = [_told_of_axis(found, int(r)) for r in numbers[part] - 1]
@@ -118,7 +118,7 @@ def loadings(found: PCAFindings) -> Any:
 
 
 def _panels(found: PCAFindings, places: Indices, names: list[str]) -> Any:
-    """Return a figure of loadings with intervals, side by side; those that may be 0 are pale."""
+    """Return a figure of loadings with intervals, side by side; those that may be 0 are hollow."""
     assert found.intervals is not None
     low, high, p_value = (table[places] for table in found.intervals)
     values, count = found.loadings[places], found.n_shown
@@ -130,7 +130,7 @@ def _panels(found: PCAFindings, places: Indices, names: list[str]) -> Any:
             for j, name in enumerate(names)
         ]
         drawn = bars(narrow(values[:, r]), COLOURS[0], words, TEXT_ALONE)
-        drawn["marker"]["opacity"] = np.where(p_value[:, r] < 1.0 - LEVEL, 1.0, PALE)
+        drawn["marker"] = hollow(COLOURS[0], p_value[:, r] >= 1.0 - LEVEL)
         drawn["error_x"] = {
             "type": "data", "symmetric": False, "thickness": 1.5, "width": 0, "color": GREY,
             "array": narrow(high[:, r] - values[:, r]),
