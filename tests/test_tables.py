@@ -304,8 +304,14 @@ def test_gct_and_cls(file):
     [
         (GCT.replace("#1.2", "#1.1"), "line 1: '#1.1' is not a known version of GCT"),
         (GCT.replace("2\t3\n", "2\n"), "line 2: '2' is not the size of a table"),
-        (GCT.replace("2\t3\n", "3\t3\n"), "line 2 says 3 rows of variables, but the file has 2"),
-        (GCT.replace("2\t3\n", "2\t4\n"), "line 2 says 4 columns of samples, but the file has 3"),
+        (
+            GCT.replace("2\t3\n", "3\t3\n"),
+            "line 2 gives 3 as the number of rows of variables",
+        ),
+        (
+            GCT.replace("2\t3\n", "2\t4\n"),
+            "line 2 gives 4 as the number of columns of samples",
+        ),
         (GCT.replace("5\t6", "five\t6"), "line 5, column 4 ('s2'): 'five' is not a number"),
         (GCT.replace("5\t6", "5"), "line 5 has 4 cells, but line 3 has 5"),
         (GCT.replace("KIT", "TP53"), "line 5: the variable name 'TP53' is also at line 4"),

@@ -66,9 +66,9 @@ def test_a_unit_that_changed_is_an_error(run, fails, union_file, tmp_path):
                  "--no-stability", "--out", tmp_path / "r")  # fmt: skip
     assert fitted.code == 0, fitted.err
     predict = ("predict", tmp_path / "r" / "model.npz")
-    assert "gene 3 was in g" in fails(*predict, in_unit(" kg"), "--labels", "type")
-    assert "was in" not in run(*predict, in_unit(" g"), "--labels", "type").err
-    assert "gene 3 was in g" in run(*predict, in_unit(""), "--labels", "type").err
+    assert "gene 3 (kg, was g)" in fails(*predict, in_unit(" kg"), "--labels", "type")
+    assert "The units" not in run(*predict, in_unit(" g"), "--labels", "type").err
+    assert "gene 3 (no unit, was g)" in run(*predict, in_unit(""), "--labels", "type").err
 
 
 def test_what_fit_did_is_done_to_new_samples(run, tmp_path):

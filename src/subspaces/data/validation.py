@@ -77,6 +77,12 @@ def as_matrix(
         cell, place = _first_text(X)
         if isinstance(cell, str):
             fact = f"<{name}> has text ({{cell!r}}) at {{place}}. {_USE_NUMBER}."
+        elif type(cell).__name__ == "NAType":
+            fact = f"<{name}> has pd.NA at {{place}}. Replace it with NaN."
+        elif "inhomogeneous" in reason:
+            fact = (
+                f"The rows of <{name}> have different lengths. Each needs one value per variable."
+            )
         else:
             fact = f"<{name}> is not a table of real numbers: {{reason}}{{place}}."
             place = f", at {place}. {_USE_NUMBER}" if place else ""
@@ -115,7 +121,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> Array | None:
         raise ParameterError(name, fact, n=n_samples)
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if len(wrong):
-        fact = f"<{name}> has the value {{value}} at row {{row}}. Use weights of 0 or more."
+        fact = f"<{name}> has the value {{value}} at row {{row}}. Use finite weights of 0 or more."
         raise ParameterError(name, fact, value=float(weights[wrong[0]]), row=int(wrong[0]))
     if not weights.any():
         fact = f"<{name}> is zero for all samples, so there is nothing to fit."

@@ -410,9 +410,11 @@ def _verdict(worth: str, one_group: float, rates: Array | None, failed: str) -> 
         )
         return Verdict("one_group", fact, figures, grade=Grade.NO)
     some, are = "{found:,}" if found else "None", "are" if found > 1 else "is"
+    use = "Use their p-values" if found else "Do not use the other p-values"
+    others = "the others" if found else "they"
     fact = (
         f"{some} of {{tested:,}} split-half tests {are} significant (false discovery rate "
-        "{level:%}). Use these, because the other p-values are too small."
+        f"{{level:%}}). {use}, because {others} are too small."
     )
     return Verdict("split_half", fact, figures, grade=Grade.SURE)
 

@@ -112,7 +112,7 @@ def given_labels(settings: Settings, labels: Any, n_samples: int) -> Labels:
     if len(outside):
         fact = (
             f"<init> has the label {{label}}, but <n_clusters={settings.n_clusters}> needs labels "
-            f"from 0 to {last}. Renumber them."
+            f"from 0 to {last}. Renumber your labels."
         )
         raise ParameterError("init", fact, label=outside[0].item())
     return given.astype(np.intp)

@@ -118,7 +118,8 @@ def verdict_on_clusters(
         figures["near"] = near
         named = in_a_row([f"{k}{wide}" if k == 1 else k for k in near])
         verb = "is" if near == [1] else many
-        simplest = f", and {near[0]} is the simplest" if near[0] < chosen else ""
+        simpler = ", and simpler" if len(near) == 1 else f", and {near[0]} is the simplest"
+        simplest = simpler if near[0] < chosen else ""
         fact = f"{first} {named} {verb} about as good (within two standard errors){simplest}."
         return Verdict("as_good", fact, figures, grade=Grade.DOUBTFUL)
     rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])

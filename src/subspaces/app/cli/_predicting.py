@@ -82,16 +82,16 @@ def check_units(model: SubspaceClusterer, table: Table) -> None:
     pairs = {name: (units.get(name), table.units.get(name)) for name in names}
     differ = [name for name, (then, now) in pairs.items() if then != now]
     changed = [name for name in differ if all(pairs[name])]
-    facts = [
-        f"{name} {f'was in {then}' if then else 'had no unit'} when the model was fitted, and "
-        f"{f'is in {now}' if now else 'has no unit'} here"
+    units = [
+        f"{name} ({now or 'no unit'}, was {then or 'no unit'})"
         for name, (then, now) in pairs.items()
         if name in (changed or differ)
     ]
+    fact = f"The units of {listed(units, NAMED)} differ from those of the fit."
     if changed:
-        raise ValueError(f"{listed(facts, NAMED)}. Convert the new table to the units of the fit.")
+        raise ValueError(f"{fact} Convert the new table to the units of the fit.")
     if differ:
-        warn(f"{listed(facts, NAMED)}. Check that the values are in the same unit")
+        warn(f"{fact} Check that the values are in the same units")
 
 
 def marks(model: SubspaceClusterer) -> list[str]:

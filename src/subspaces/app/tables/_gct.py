@@ -30,7 +30,7 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
         ("rows of variables", n_rows, len(cells) - 1 - n_extra),
     ):
         if said != found:
-            begin = f"{path}: line 2 says {said} {what}, but the file has {found}"
+            begin = f"{path}: line 2 gives {said} as the number of {what}, but the file has {found}"
             raise refused(f"{begin}. Check that the file is complete.")
     classes = {row[0]: row[first:] for row in cells[1 : 1 + n_extra]}
     labels, body = wanted.labels, cells[1 + n_extra :]
