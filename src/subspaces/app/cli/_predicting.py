@@ -82,12 +82,12 @@ def check_units(model: SubspaceClusterer, table: Table) -> None:
     pairs = {name: (units.get(name), table.units.get(name)) for name in names}
     differ = [name for name, (then, now) in pairs.items() if then != now]
     changed = [name for name in differ if all(pairs[name])]
-    units = [
+    changes = [
         f"{name} ({now or 'no unit'}, was {then or 'no unit'})"
         for name, (then, now) in pairs.items()
         if name in (changed or differ)
     ]
-    fact = f"The units of {listed(units, NAMED)} differ from those of the fit."
+    fact = f"The units of {listed(changes, NAMED)} differ from those of the fit."
     if changed:
         raise ValueError(f"{fact} Convert the new table to the units of the fit.")
     if differ:
