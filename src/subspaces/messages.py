@@ -379,6 +379,7 @@ SILENCES = {
     "neighbours_depend": ("few_levels", "heavy_tails", "correlated_noise", "most_components"),
     "few_levels": ("copies",),
     "repulsion": ("most_components",),
+    "as_one_group": ("heavy_tails",),
 }
 
 

@@ -13,6 +13,7 @@ from subspaces.app.cli._outputs import as_csv, settle
 from subspaces.app.cli._results import agreement
 from subspaces.app.cli._say import matched_classes, visible
 from subspaces.app.cli.compare import _shown
+from subspaces.app.overlap import overlap
 from subspaces.named_table import Table
 
 NAMES = ("labels.csv", "model.npz", "report.html")
@@ -171,3 +172,12 @@ def test_no_share_is_right_with_more_classes_than_clusters():
     assert found["in_right_cluster"] is None
     assert " %" not in matched_classes(found)
     assert agreement(table, [0, 0, 1, 2])["in_right_cluster"] == 1.0
+
+
+def test_classes_that_share_a_cluster_and_that_are_split_are_found():
+    classes = ["a"] * 10 + ["b"] * 8 + ["c"] * 6
+    labels = np.array([0] * 10 + [0] * 7 + [1] + [1] * 3 + [2] * 3)
+    found = overlap(classes, labels)
+    assert found.shared == (["a", "b"], 0)
+    assert found.split == ("c", [1, 2])
+    assert overlap(["a", "b"], np.array([0, 1])) == (None, None)

@@ -254,7 +254,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         because = f" ({reading.because})" if found_out else ", as asked"
         words = {
             "log": "logarithms",
-            "ratios": "log ratios" if is_logged else "ratios",
+            "ratios": "log ratios or z-scores" if is_logged else "ratios",
             "shares": "percentages" if reading.largest > 1 else "shares",
             "counts": "counts" if reading.whole >= WHOLE else "scaled counts such as TPM",
         }

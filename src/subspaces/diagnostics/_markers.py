@@ -395,7 +395,7 @@ def _verdict(worth: str, one_group: float, rates: Array | None, failed: str) -> 
     test, if there was one; failed: why it could not be made, if it could not.
     """
     if failed:
-        fact = "The split-half test failed ({why}), so the p-values may be too small."
+        fact = "The split-half test failed ({why}), so the p-values may be too optimistic."
         without = Advice("try without the variables that have missing values")
         return Verdict("no_halves", fact, {"why": failed}, (without,), grade=Grade.DOUBTFUL)
     if rates is None:
@@ -414,7 +414,7 @@ def _verdict(worth: str, one_group: float, rates: Array | None, failed: str) -> 
     others = "the others" if found else "they"
     fact = (
         f"{some} of {{tested:,}} split-half tests {are} significant (false discovery rate "
-        f"{{level:%}}). {use}, because {others} are too small."
+        f"{{level:%}}). {use}, because {others} are too optimistic."
     )
     return Verdict("split_half", fact, figures, grade=Grade.SURE)
 

@@ -315,8 +315,7 @@ def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
         doubt(
             TrustWarning,
             "heavy_tails",
-            "The values are skewed or have heavy tails (excess kurtosis {kurtosis:.1f}), "
-            "which can look like clusters.",
+            "The values are skewed, or some are far from all others, which can look like clusters.",
             TEST,
             kurtosis=kurtosis,
             n_clusters=n_clusters,

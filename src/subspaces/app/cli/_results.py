@@ -14,6 +14,7 @@ from subspaces.app.cli._request import Request
 from subspaces.app.cli._said import Said, with_options
 from subspaces.app.cli._say import can_draw
 from subspaces.app.cli._trust import Trust
+from subspaces.app.overlap import overlap
 from subspaces.diagnostics import Markers
 from subspaces.diagnostics._beyond_chance import apart_of
 from subspaces.estimators import PSC, SparseKMeans
@@ -58,11 +59,11 @@ def known_or_blank(values: Array) -> list[Any]:
     return ["" if np.isnan(value) else value for value in values.tolist()]
 
 
-def agreement(table: Table, clusters: Codes | Sequence[int]) -> dict[str, float | None]:
+def agreement(table: Table, clusters: Codes | Sequence[int]) -> dict[str, Any]:
     """Return the adjusted Rand index and matched accuracy of the clusters; {} without classes.
 
-    Samples without a class or a cluster do not count. The accuracy is None if there are more
-    classes than clusters.
+    Samples without a class or a cluster do not count. If there are more classes than clusters, the
+    accuracy is None, and the `Overlap` of both is returned, too.
     """
     if table.classes is None:
         return {}
@@ -72,10 +73,10 @@ def agreement(table: Table, clusters: Codes | Sequence[int]) -> dict[str, float 
         return {}
     pair = (classes[known], np.asarray(clusters)[known])
     n_classes, n_clusters = (len(set(labels.tolist())) for labels in pair)
-    return {
-        "adjusted_rand": float(adjusted_rand_score(*pair)),
-        "in_right_cluster": None if n_classes > n_clusters else float(matched_accuracy(*pair)),
-    }
+    index = {"adjusted_rand": float(adjusted_rand_score(*pair))}
+    if n_classes > n_clusters:
+        return {**index, "in_right_cluster": None, "overlap": overlap(*pair)}
+    return {**index, "in_right_cluster": float(matched_accuracy(*pair))}
 
 
 def summary(

@@ -95,8 +95,11 @@ def ended(text: str) -> str:
 def matched_classes(agreement: Mapping[str, Any]) -> str:
     """Return a sentence with the matched accuracy and the adjusted Rand index."""
     right, index = agreement["in_right_cluster"], agreement["adjusted_rand"]
-    words = "There are more classes than clusters, so some classes share a cluster"
-    if right is not None:
+    if right is None:
+        from subspaces.app.overlap import overlap_in_words
+
+        words = overlap_in_words(agreement["overlap"])
+    else:
         words = f"{percent(right)} of the samples are in the right cluster"
     return f"{words} (adjusted Rand index {index:.3f})."
 

@@ -10,7 +10,6 @@ from sklearn.pipeline import Pipeline
 
 from subspaces.app.cli._fitting import Fitted
 from subspaces.app.cli._request import Request
-from subspaces.app.cli._said import with_option
 from subspaces.app.cli._say import working
 from subspaces.app.cli._words import in_options
 from subspaces.core.partition import smallest_size
@@ -20,7 +19,7 @@ from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import facts_of
 from subspaces.halving import n_halvings
-from subspaces.messages import Advice, Grade, Message, Verdict, listed, message_of, worded
+from subspaces.messages import Advice, Grade, Message, Verdict, listed, literal, message_of, worded
 from subspaces.named_table import Table
 from subspaces.psc.doubts import clusters_of_levels
 from subspaces.runtime.warning import collect_warnings
@@ -130,7 +129,11 @@ def _stability(
     figures = {"stability": measured.stability, "halvings": halvings, "k_means": k_means}
     entry = _entry(measured.conclusion, settled, **figures)
     batches = [BATCHES] if is_recipe and measured.grade == Grade.SURE else []
-    measured = replace(measured, conclusion=with_option(measured.conclusion, settled))
+    fact = in_options(replace(measured.conclusion, advice=()))
+    todo = entry["verdict"].removeprefix(fact).strip().removesuffix(".")
+    advice = (Advice(literal(todo)),) if todo else ()
+    conclusion = replace(measured.conclusion, fact=literal(fact), advice=advice)
+    measured = replace(measured, conclusion=conclusion)
     return entry, measured, [*map(message_of, caught), *batches]
 
 

@@ -165,6 +165,7 @@ def _found(
     from subspaces.app.cli import _fitting, _markers, _trust
     from subspaces.app.cli._said import Said
     from subspaces.facts import with_facts
+    from subspaces.psc.choice import verdict_of
 
     fitted = _fitting.fitted(request, table, source, values)
     settled = _settled(request, values)
@@ -177,7 +178,10 @@ def _found(
     if wanted.markers or (request.preset and wanted.markers is None):
         with working("Testing variables"):
             marked, further = _markers.find(model, table, request.search.seed)
-    said = Said(table.notes, [*doubts, *fitted.doubts, *trust.doubts, *further], settled)
+    chosen = getattr(model, "selection_", None) or {}
+    answer = verdict_of(chosen) if "against_one" in chosen else None
+    told = [*doubts, *fitted.doubts, *trust.doubts, *further]
+    said = Said(table.notes, told, settled, answer)
     return Found(fitted, with_facts(model, messages=said.kept), trust, marked, said)
 
 
@@ -307,8 +311,7 @@ def _chosen(selection: dict[str, Any], n_clusters: int) -> list[str]:
 
     It is empty if nothing was.
     """
-    from subspaces.app.report._names import answer_in_words
-    from subspaces.psc.choice import verdict_of
+    from subspaces.app.report._names import also_try, answer_in_words
 
     tried = set(selection.get("n_clusters", ()))
     if "answers" not in selection:
@@ -318,10 +321,8 @@ def _chosen(selection: dict[str, Any], n_clusters: int) -> list[str]:
         mine = answers.get(n_clusters, {})
         words = f"The result is {answer_in_words(n_clusters, mine)}."
         return [words] if "affine" in mine else []
-    said = verdict_of(selection).parameters
-    near = said.get("near") or [said.get("rival")]
-    named = " or ".join(f"--clusters {k}" for k in answers if k in near)
-    return [f"{selection['fact']} Also try {named}." if named else selection["fact"]]
+    others = also_try(selection, n_clusters, command=True)
+    return [f"{selection['fact']} {others}".strip()]
 
 
 def _sizes(summary: dict[str, Any], *, known: bool) -> tuple[list[str], list[list[str]]]:

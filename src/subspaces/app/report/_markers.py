@@ -30,8 +30,8 @@ COLUMNS = {
     "auc": ("AUC", False),
     "share_in": ("Inside", True),
     "share_out": ("Outside", True),
-    "fdr": ("FDR", False),
     "fdr_split": ("Split FDR", False),
+    "fdr": ("FDR", False),
 }
 
 

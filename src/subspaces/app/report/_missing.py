@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from subspaces.app.report._names import escape
-from subspaces.app.report._tables import in_percent, simple
+from subspaces.app.report._tables import simple
+from subspaces.messages import percent
 from subspaces.named_table import MissingValues
 
 # How many samples and variables are listed, those with most missing first.
@@ -37,7 +38,7 @@ def _table(kind: str, names: Sequence[str], shares: np.ndarray) -> str:
     order = np.argsort(-shares, kind="stable")
     listed = order[shares[order] > 0.0][:LISTED]
     rows = [
-        [f'<bdi class="name">{escape(names[i])}</bdi>', escape(in_percent(float(shares[i])))]
+        [f'<bdi class="name">{escape(names[i])}</bdi>', escape(percent(float(shares[i])))]
         for i in listed
     ]
     affected = int(np.count_nonzero(shares))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from subspaces.messages import in_a_row
+from subspaces.psc.choice import verdict_of
 
 # Longest name (characters) that fits next to a figure. Longer ones are cut.
 LONGEST_LABEL = 40
@@ -72,6 +73,22 @@ def answer_in_words(k: int, answer: Mapping[str, Any]) -> str:
         return f"{words} described by {means}"
     centres = f"around {means}" if answer["affine"] else "through the origin"
     return f"{words} of {dimensions_of(answer['n_components'])} {centres}"
+
+
+def also_try(selection: dict[str, Any], n_clusters: int, *, command: bool) -> str:
+    """Return the sentence on other numbers of clusters worth a look; "" if there are none.
+
+    command: whether to name them as options of the command line.
+    """
+    if "against_one" not in selection:
+        return ""
+    said = verdict_of(selection).parameters
+    option = "--clusters " if command else "n_clusters="
+    numbers = [each["n_clusters"] for each in selection["answers"]]
+    near = said.get("near") or [said.get("rival")]
+    shown = [k for k in numbers if k in near] or numbers
+    named = " or ".join(f"{option}{k}" for k in shown if k != n_clusters)
+    return f"Also try {named}." if named else ""
 
 
 def dimensions_of(sizes: Sequence[int]) -> str:

@@ -188,6 +188,8 @@ def _legend(found: Findings) -> str:
             f'<span><i style="background:{shade}"></i>{escape(level)}</span>'
             for level, (shade, _) in zip(bar.levels, _looks(found, bar), strict=True)
         ]
+        if bar.levels and len(known) < len(bar.values):
+            entries.append(f'<span><i style="background:{GREY}"></i>none</span>')
         if not bar.levels and len(known):
             low, high = (escape(number(end)) for end in (known.min(), known.max()))
             entries = [f'<span>{low}<i class="scale"></i>{high}</span>']
@@ -250,7 +252,7 @@ def _bar(found: Findings, of: Column, order: Indices, place: int) -> dict[str, A
     told = [f"{value:.4g}" for value in values]
     look: dict[str, Any] = {"colorscale": SCALE}
     if of.levels:
-        names = [*map(plotly_text, of.levels), "not known"]
+        names = [*map(plotly_text, of.levels), "none"]
         told = [names[code] for code in of.codes[order]]
         shades = [*(shade for shade, _ in _looks(found, of)), GREY]
         steps = np.linspace(0.0, 1.0, len(shades) + 1)

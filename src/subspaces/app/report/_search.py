@@ -26,14 +26,14 @@ from subspaces.selection import Selection
 
 # What each stop reason means.
 STOPS = {
-    "converged": "The best start converged: no label changed any more.",
-    "cycle": "The labels of the best start went back and forth, so we kept the best ones.",
-    "restless": "The best start was stopped when at most 1 % of the labels still changed.",
-    "overshot": "The last iteration of the best start was no better, so we kept the one before.",
-    "refined": "A mixture model refined the labels of the best start.",
-    "max_iter": "The best start was stopped before it converged.",
+    "converged": "The fit converged: no label changed any more.",
+    "cycle": "The labels went back and forth, so we kept the best ones.",
+    "restless": "The fit was stopped when at most 1 % of the labels still changed.",
+    "overshot": "The last iteration was no better, so we kept the one before.",
+    "refined": "A mixture model refined the labels.",
+    "max_iter": "The fit was stopped before it converged.",
     "infeasible": "Every start ended with an empty cluster.",
-    "local minimum": "The best start converged: moving any single sample makes it worse.",
+    "local minimum": "The fit converged: moving any single sample makes it worse.",
 }
 # Stop reasons of starts that were not taken to the end.
 UNFINISHED = ("brief", "not swept")
@@ -114,8 +114,9 @@ def _candidates(draft: Draft, table: dict[str, Any]) -> str:
     if len(answers) > 1:
         items = "".join(_answer(draft, each) for each in answers)
         words += (
-            "<p>These answers are worth a look, the simplest first. To get another answer, fit the "
-            f'model that is written below it.</p><ul class="answers">{items}</ul>'
+            "<p>These answers are worth a look, the simplest first. To get another answer, "
+            f"{'add the option' if draft.origin else 'fit the model'} that is written below it.</p>"
+            f'<ul class="answers">{items}</ul>'
         )
     if len(table["cost"]) > 1:
         words += f"<details><summary>All candidates</summary>{_ranked(table)}</details>"
@@ -132,8 +133,8 @@ def _answer(draft: Draft, answer: dict[str, Any]) -> str:
         labels = found.labels if is_chosen else _labels_of(draft, answer)
         drawn = small_picture(found, labels)
     kind = ' class="chosen"' if is_chosen else ""
-    model = " ".join(repr(PSC(**answer)).split())
-    return f"<li{kind}>{drawn}<span>{words}</span><br><code>{escape(model)}</code></li>"
+    how = f"--clusters {k}" if draft.origin else " ".join(repr(PSC(**answer)).split())
+    return f"<li{kind}>{drawn}<span>{words}</span><br><code>{escape(how)}</code></li>"
 
 
 def _labels_of(draft: Draft, answer: dict[str, Any]) -> Labels:
@@ -194,10 +195,16 @@ def _path_and_starts(model: SubspaceClusterer) -> str:
     """Return the HTML on the best start's stop reason, and a table of all starts."""
     parts = []
     reason = getattr(model, "stop_reason_", None)
-    if reason is not None:
-        parts.append(f"<p>{STOPS.get(reason, f'Stopped: {escape(reason)}.')}</p>")
     rows = getattr(model, "starts_", [])
+    if reason is not None:
+        went_on = "The fit went on from the best start. " * (
+            bool(rows) and reason not in [row["stop_reason"] for row in rows]
+        )
+        parts.append(f"<p>{went_on}{STOPS.get(reason, f'Stopped: {escape(reason)}.')}</p>")
     if rows:
+        if isinstance(model.get_params().get("init"), str):
+            called = {"labels": "the automatic choice"}
+            rows = [{**row, "start": called.get(row["start"], row["start"])} for row in rows]
         parts.append(f"<h3>Starts</h3>{_tables.starts(rows)}")
     if not parts:
         method = type(model).__name__

@@ -6,19 +6,22 @@ shown.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from subspaces.app.overlap import overlap, overlap_in_words
 from subspaces.app.report._draft import Draft, named
 from subspaces.app.report._findings import Cluster, Findings
 from subspaces.app.report._missing import missing_section
-from subspaces.app.report._names import count, escape
+from subspaces.app.report._names import also_try, count, escape
 from subspaces.app.report._overview import overview
 from subspaces.app.report._tables import swatch
 from subspaces.diagnostics import means_or_directions
 from subspaces.diagnostics._trust import SAME
 from subspaces.messages import Grade, Message, Verdict, in_a_row, percent, silenced
 from subspaces.metrics import adjusted_rand_score
+from subspaces.psc.choice import verdict_of
 
 UNMEASURED = (
     "We have not measured whether other samples would give the same clusters. Run "
@@ -33,6 +36,10 @@ STABILITY = {
     Grade.UNKNOWN: "Stability",
 }
 ONE_GROUP = {"one_cloud", "one_subspace"}
+# Verdicts on halves for which another number of clusters is the next step.
+WEAK = {"in_part", "noise_like"}
+# Doubts that change nothing about the clusters.
+MINOR = {"no_class"}
 CHECKS = {
     Grade.SURE: "Supported",
     Grade.DOUBTFUL: "Doubtful",
@@ -42,7 +49,7 @@ CHECKS = {
 # The gravest doubt comes first, and what is neither good nor bad last.
 ORDER = [Grade.NO, Grade.DOUBTFUL, Grade.SURE, Grade.UNKNOWN]
 # Clusters, and variables of each, that the first screen names. Up to BESIDE clusters the findings
-# stand below the clusters, and else below the picture.
+# stand below the clusters, and their sizes in the headline; else they stand below the picture.
 CLUSTERS, VARIABLES, BESIDE = 12, 3, 4
 # What is said of halves that agree in part, or less.
 HALVES = {
@@ -55,6 +62,8 @@ HALVES = {
 # The main classes of a cluster make this share of its samples, and are at most three. Up to two
 # others are named, too.
 MOSTLY, MAIN_CLASSES, NAMED_CLASSES = 0.8, 3, 2
+# Probabilities are doubtful if they find less than this share of at least so many mismatches.
+MISSED, MANY = 1 / 3, 10
 
 
 @dataclass(frozen=True)
@@ -103,8 +112,8 @@ def _sizes(draft: Draft) -> str:
     sizes = [len(cluster.members) for cluster in found.clusters]
     outside = len(found.outliers)
     listed = in_a_row([f"{size:,}" for size in sizes])
-    if len(sizes) > CLUSTERS:
-        listed = f"{min(sizes):,} to {max(sizes):,}"
+    if len(sizes) > BESIDE:
+        listed = f"{sum(sizes):,}"
     words = f"{count(len(sizes), 'cluster')} of {listed} samples"
     if measured is not None and measured.conclusion.code in ONE_GROUP:
         words += ", but they may be parts of one group"
@@ -127,34 +136,55 @@ def _points(draft: Draft) -> Iterator[Point]:
     if found.probabilities is not None and len(found.clusters) > 1:
         unsure = np.flatnonzero(found.unsure)
         order = unsure[np.argsort(-found.doubt[unsure], kind="stable")]
-        yield Point("Uncertain samples", _uncertain(found, order), "samples")
+        yield Point("Uncertain samples", *_uncertain(found, order))
     if len(found.outliers):
         verb = "is" if len(found.outliers) == 1 else "are"
         words = f"{count(len(found.outliers), 'sample')} {verb} in no cluster: "
         words += f"{named(found.sample_names, found.outliers)}."
         yield Point("Outliers", words, "samples")
-    chosen = getattr(model, "selection_", None) or {}
-    fact = chosen.get("fact", chosen.get("verdict"))
-    if draft.selection is None and fact:
-        grade = Grade(chosen.get("grade", Grade.UNKNOWN))
-        yield Point("Number of clusters", escape(fact), "choice", grade)
-    elif draft.selection is None and isinstance(getattr(model, "n_clusters", None), int):
-        asked = count(model.n_clusters, "cluster")
-        words = f"You asked for {asked}, so no other number was tried."
-        yield Point("Number of clusters", words)
+    yield from _number(draft)
     if draft.markers is not None and draft.markers.grade is not Grade.SURE:
         words, grade = escape(draft.markers.verdict), draft.markers.grade
         yield Point("Doubtful markers", words, "markers", grade)
     if found.missing is not None:
         words = f"{percent(found.missing.share)} of the values are missing."
         yield Point("Missing values", words, "missing")
-    yield from points_of_warnings(model.record_.warned)
+    silent = silenced([_choice_of(model)])
+    yield from points_of_warnings(each for each in model.record_.warned if each.code not in silent)
+
+
+def _number(draft: Draft) -> Iterator[Point]:
+    """Yield a point on the chosen number of clusters, if others were tried."""
+    chosen = getattr(draft.found.model, "selection_", None) or {}
+    fact = chosen.get("fact", chosen.get("verdict"))
+    if draft.selection is not None or not fact or len(set(chosen.get("n_clusters", ()))) == 1:
+        return
+    grade = Grade(chosen.get("grade", Grade.UNKNOWN))
+    if grade is Grade.DOUBTFUL and not _is_weak(draft):
+        fact = f"{fact} {_also_try(draft)}".strip()
+    yield Point("Number of clusters", escape(fact), "choice", grade)
+
+
+def _choice_of(model: Any) -> str:
+    """Return the code of the verdict on the number of clusters; "" without one."""
+    chosen = getattr(model, "selection_", None) or {}
+    return verdict_of(chosen).code if "against_one" in chosen else ""
+
+
+def _also_try(draft: Draft) -> str:
+    chosen = getattr(draft.found.model, "selection_", None) or {}
+    return also_try(chosen, len(draft.found.clusters), command=bool(draft.origin))
+
+
+def _is_weak(draft: Draft) -> bool:
+    """Whether halves differ, so that another number of clusters is the next step."""
+    return draft.stability is not None and draft.stability.conclusion.code in WEAK
 
 
 def points_of_warnings(warned: Iterable[Message]) -> Iterator[Point]:
     """Yield a point on each warning or note."""
     for each in warned:
-        note = each.kind == "note"
+        note = each.kind == "note" or each.code in MINOR
         grade = Grade.UNKNOWN if note else Grade.DOUBTFUL
         yield Point("Good to know" if note else "Check this", escape(each), "", grade)
 
@@ -170,7 +200,9 @@ def _stability(draft: Draft) -> Iterator[Point]:
         numbers = f"(agreement {measured.stability:.2f} over {halves}, 1 is perfect)."
         words, said = told, measured.conclusion
         if said.code in HALVES:
-            words = str(replace(said, fact=f"{HALVES[said.code]} {numbers}"))
+            said = replace(said, fact=f"{HALVES[said.code]} {numbers}")
+            others = _also_try(draft) if _is_weak(draft) else ""
+            words = f"{replace(said, advice=())} {others}" if others else str(said)
         topic = "Perhaps one group" if said.code in ONE_GROUP else STABILITY[measured.grade]
         if said.code not in silenced(each.code for each in model.record_.warned):
             yield Point(topic, escape(words), "", measured.grade)
@@ -186,34 +218,41 @@ def _stability(draft: Draft) -> Iterator[Point]:
             yield Point("K-means", escape(compared.verdict))
 
 
-def _uncertain(found: Findings, unsure: np.ndarray) -> str:
-    if not len(unsure):
-        return "No sample is uncertain: each label has a probability of 0.9 or more."
-    verb = "is" if len(unsure) == 1 else "are"
-    names = named(found.sample_names, unsure)
-    words = f"{count(len(unsure), 'sample')} {verb} uncertain (probability below 0.9): {names}."
-    wrong = found.mismatched
-    if wrong is not None and wrong.any():
-        both, all_wrong = int(wrong[unsure].sum()), int(wrong.sum())
-        if all_wrong == 1:
-            words += (
-                f" The sample that does not match its class is {'' if both else 'not '}uncertain."
-            )
-        else:
-            verb = "is" if both == 1 else "are"
-            some = {0: f"None of the {all_wrong:,}", all_wrong: f"All {all_wrong:,}"}
-            which = some.get(both, f"{both:,} of the {all_wrong:,}")
-            words += f" {which} samples that do not match their class {verb} uncertain."
-    return words
+def _uncertain(found: Findings, unsure: np.ndarray) -> tuple[str, str, Grade]:
+    """Return how many labels are uncertain, the section that shows it, and the grade.
+
+    The probabilities are doubtful if they miss most of the samples that do not match their class.
+    """
+    words, where = "No sample is uncertain: each label has a probability of 0.9 or more.", "samples"
+    if len(unsure):
+        verb = "is" if len(unsure) == 1 else "are"
+        names = named(found.sample_names, unsure)
+        words = f"{count(len(unsure), 'sample')} {verb} uncertain (probability below 0.9): {names}."
+    if found.mismatched is None or not (all_wrong := int(found.mismatched.sum())):
+        return words, where, Grade.UNKNOWN
+    both = int(found.mismatched[unsure].sum())
+    if all_wrong >= MANY and both < MISSED * all_wrong:
+        words += (
+            f" The probabilities miss most mismatches: {all_wrong - both:,} of the {all_wrong:,} "
+            "samples that do not match their class seem certain."
+        )
+        return words, where, Grade.DOUBTFUL
+    if all_wrong == 1 and len(unsure):
+        words += f" The sample that does not match its class is {'' if both else 'not '}uncertain."
+    elif len(unsure):
+        verb = "is" if both == 1 else "are"
+        some = {0: f"None of the {all_wrong:,}", all_wrong: f"All {all_wrong:,}"}
+        which = some.get(both, f"{both:,} of the {all_wrong:,}")
+        words += f" {which} samples that do not match their class {verb} uncertain."
+    return words, where, Grade.UNKNOWN
 
 
 def agreement_in_words(found: Findings) -> str:
-    """Return how well the clusters match the known classes, as a sentence."""
+    """Return how well the clusters match the known classes, in words, as HTML."""
     own, labels = found.known
     index, wrong = f"adjusted Rand index {adjusted_rand_score(own, labels):.2f}", found.mismatched
     if wrong is None:
-        few, many = count(len(found.clusters), "cluster"), len(set(own))
-        return f"{few} cannot match {many} classes, so some classes share a cluster ({index})."
+        return escape(f"{overlap_in_words(overlap(own, labels), found.called)} ({index}).")
     right = len(own) - int(wrong.sum())
     return (
         f"{right:,} of {len(own):,} samples are in the cluster that matches their class ({index})."
@@ -250,13 +289,12 @@ def classes_in_words(found: Findings, k: int) -> str:
     main = min(1 + int(np.count_nonzero(reached < MOSTLY)), MAIN_CLASSES)
     parts = [_part(str(names[i]), int(counts[i]), own.count(names[i])) for i in order[:main]]
     rest = order[main:]
-    if len(names) == 1:
-        return f"{parts[0]} and no others"
-    if len(rest) > NAMED_CLASSES:
-        others = count(int(counts[rest].sum()), "other")
-        return in_a_row([*parts, others])
     more = [f"{counts[i]:,} {_class(str(names[i]), 'of ')}" for i in rest]
-    return in_a_row([*parts, *more])
+    if len(rest) > NAMED_CLASSES:
+        more = [count(int(counts[rest].sum()), "other")]
+    unknown = int(np.count_nonzero(found.labels == k)) - len(members)
+    more += [f"{unknown:,} without a class"] if unknown else []
+    return in_a_row([*parts, *more] if more or len(names) > 1 else [*parts, "no others"])
 
 
 def _part(name: str, size: int, total: int) -> str:

@@ -1,6 +1,7 @@
 """The report's tables as HTML, escaped, and readable without JavaScript."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,22 @@ from subspaces._types import Array, Indices
 from subspaces.app.report._canvas import colour, symbol
 from subspaces.app.report._findings import Findings, Loadings
 from subspaces.app.report._names import count, escape, number
+from subspaces.diagnostics._beyond_chance import Apart
+from subspaces.preparation import in_raw_units
 
 # How many rows a table to search has at most, so that the page stays quick to open and to sort.
 MOST_SAMPLES = 1000
 MOST_VARIABLES = 1500
 # How many columns of loadings a table has at most, so that it fits a screen.
 MOST_AXES = 4
+# Variables whose standard deviations are this near to 1 were scaled.
+SCALED = 0.02
+# The heading of differences, and what they are differences of.
+UNITS = {
+    "table": ("Difference", "the units of the table"),
+    "scaled": ("Difference (scaled)", "the scaled values that were clustered"),
+    "clustered": ("Difference", "the values that were clustered"),
+}
 # Decimals of a loading.
 LOADING = 3
 # Headings of columns of words; those of numbers are set to the right.
@@ -143,8 +154,12 @@ def differences(found: Findings) -> str:
         return ""
     most = max(MOST_VARIABLES // len(groups), 20)
     known = all(apart.sizes_known for _, apart in groups)
+    groups, units = _in_units(found, groups)
+    heading, whose = UNITS[units]
     names = ["effect", "difference"] if known else ["difference"]
     places = [decimals_of(np.concatenate([getattr(a, name) for _, a in groups])) for name in names]
+    if units == "table":  # each variable has its own
+        places[-1] = None
     rows = []
     for k, apart in groups:
         sizes = [getattr(apart, name) for name in names]
@@ -157,13 +172,36 @@ def differences(found: Findings) -> str:
     if len(rows) < full:
         caption = f"At most {most:,} variables of each cluster are listed, the clearest first."
     caption += (
-        " Difference is the mean of the cluster minus the mean of all other samples, in the values "
-        "that were clustered."
+        f" Difference is the mean of the cluster minus the mean of all other samples, in {whose}."
     )
     if known:
         caption += " Effect is this difference in standard deviations within the clusters."
-    heads = ["Variable", "Cluster", *["Effect"] * known, "Difference", *["Beyond chance"] * known]
+    heads = ["Variable", "Cluster", *["Effect"] * known, heading, *["Beyond chance"] * known]
     return lookup("variable", caption, heads, rows, by_cluster(found, (k for k, _ in groups)))
+
+
+def _in_units(
+    found: Findings, groups: list[tuple[int, Apart]]
+) -> tuple[list[tuple[int, Apart]], str]:
+    """Return the groups with differences in the units of the table if these are known.
+
+    They are if the preparation did no more than scale the variables. The second value is a key of
+    ``UNITS``.
+    """
+    preparation, scaled = getattr(found.model, "preparation_", None), found.rows
+    if preparation is not None and preparation.spread is not None:
+        ends = np.array([np.zeros_like(preparation.spread), np.ones_like(preparation.spread)])
+        low, high = in_raw_units(ends, preparation)
+        if (high - low != 1.0).any():
+            spread = dict(zip(found.variable_names, high - low, strict=True))
+            groups = [
+                (k, replace(a, difference=a.difference * [spread[name] for name in a.names]))
+                for k, a in groups
+            ]
+            return groups, "table"
+    if scaled is not None and np.allclose(np.nanstd(scaled, axis=0), 1.0, atol=SCALED):
+        return groups, "scaled"
+    return groups, "clustered"
 
 
 def variables(found: Findings) -> str:
@@ -181,7 +219,8 @@ def variables(found: Findings) -> str:
     if not full:
         return ""
     most = max(MOST_VARIABLES // len(groups), 20)
-    axes = min(max(loadings.values.shape[1] for _, loadings in groups), MOST_AXES)
+    widest = max(loadings.values.shape[1] for _, loadings in groups)
+    axes = min(widest, MOST_AXES)
     rows = [row for k, group in groups for row in _variable_rows(found, k, group, most, axes)]
     heads, choice, whose = ["Weight"], {}, ""
     caption = "All variables with a weight"
@@ -193,6 +232,8 @@ def variables(found: Findings) -> str:
         caption = f"Only the {most:,} strongest variables{whose} are listed"
     strength = ". Strength is the share of the variance within the subspace."
     caption += strength if weights is None else "."
+    if axes < widest:
+        caption += f" The axes are the first {axes} of {widest}."
     return lookup("variable", caption, ["Variable", *heads], rows, choice)
 
 
