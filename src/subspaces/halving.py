@@ -308,11 +308,15 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
         return Verdict("most_stable", fact, figures, grade=grade)
     why = "the largest number for which both halves find every cluster"
     why = why if found.solid else "the smallest of the most stable numbers"
+    others_are = "Other stable numbers" if found.solid else "About as stable"
     least = found.stability[[*found.equally_stable, *found.solid]].min()
     others = np.flatnonzero((found.stability >= least) & (np.arange(len(measured)) != found.best))
     own = f"{found.stability[found.best]:.2f}"
     rest = _named(found, others.tolist())
-    fact = f"We chose {{chosen:#cluster}} (agreement {own}), {why}. Other stable numbers: {rest}."
+    fact = (
+        f"We chose {{chosen:#cluster}} (agreement of halves {own}, 1 is perfect), {why}. "
+        f"{others_are}: {rest}."
+    )
     return Verdict("several", fact, figures, grade=Grade.DOUBTFUL)
 
 

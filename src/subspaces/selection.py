@@ -366,7 +366,7 @@ def _select_by_stability(
     if steps["cluster"].n_variables is not None:
         raise ParameterError(
             "n_variables",
-            "A recipe always uses all its variables. Set <n_variables=None>.",
+            "For a recipe this function only works with all variables. Set <n_variables=None>.",
         )
     n = _num_samples(X)
     # Each half needs two samples a cluster.

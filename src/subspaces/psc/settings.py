@@ -146,7 +146,10 @@ def no_outliers(outliers: float | None, reason: str) -> ParameterError:
     """Return the error of a fit that cannot name outliers; reason: what they do not go with."""
     fact = f"<outliers={{value}}> does not work with {reason}."
     return ParameterError(
-        "outliers", fact, Advice("leave out <outliers>", "outliers"), value=outliers
+        "outliers",
+        fact,
+        Advice("set <outliers=None>", "outliers", command="leave out <outliers>"),
+        value=outliers,
     )
 
 

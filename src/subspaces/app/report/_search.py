@@ -208,7 +208,7 @@ def _path_and_starts(model: SubspaceClusterer) -> str:
         parts.append(f"<h3>Starts</h3>{_tables.starts(rows)}")
     if not parts:
         method = type(model).__name__
-        parts.append(f"<p>{method} gives one answer directly, without iterations or starts.</p>")
+        parts.append(f"<p>{method} does not store how its search went.</p>")
     return "".join(parts)
 
 

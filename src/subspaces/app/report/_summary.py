@@ -111,10 +111,9 @@ def _sizes(draft: Draft) -> str:
     found, measured = draft.found, draft.stability
     sizes = [len(cluster.members) for cluster in found.clusters]
     outside = len(found.outliers)
-    listed = in_a_row([f"{size:,}" for size in sizes])
+    words = f"{count(len(sizes), 'cluster')} of {in_a_row([f'{size:,}' for size in sizes])} samples"
     if len(sizes) > BESIDE:
-        listed = f"{sum(sizes):,}"
-    words = f"{count(len(sizes), 'cluster')} of {listed} samples"
+        words = f"{sum(sizes):,} samples in {count(len(sizes), 'cluster')}"
     if measured is not None and measured.conclusion.code in ONE_GROUP:
         words += ", but they may be parts of one group"
     elif measured is not None and measured.grade is Grade.NO:

@@ -39,7 +39,7 @@ HOW = {
         f"{BARS}A few values are extreme, and one sample can lift a bar by itself. So we only "
         "count components that stay above the line without the sample they depend on most."
     ),
-    "correlated": "The variables are correlated, so noise can also reach above the dotted line.",
+    "correlated": "The noise is correlated, so it can also reach above the dotted line.",
     "none": "The table has no noise: a few components describe every sample exactly.",
     "unknown": "The table is too small to compare a component with noise.",
 }
@@ -97,10 +97,10 @@ def _table_of_axes(found: PCAFindings) -> str:
         "Without it",
     ]
     heads = heads if held else [head for head in heads if head != "Together"]
+    of_noise = "" if known.noise == "correlated" else " Noise alone has a strength of up to 1."
     caption = (
-        "The table shows all directions that we compared with noise. Noise alone has a strength of "
-        "up to 1. The last columns show which sample a direction depends on most, and its strength "
-        "without that sample."
+        f"The table shows all directions that we compared with noise.{of_noise} The last columns "
+        "show which sample a direction depends on most, and its strength without that sample."
     )
     return _tables.simple(caption, heads, rows)
 
