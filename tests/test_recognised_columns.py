@@ -245,7 +245,7 @@ def test_marks_of_missing_values_that_pass_as_numbers_are_asked_about(file):
     x[[3, 5], 0] = -999
     x[[4, 8, 9], 2] = 9999
     said = _doubts(file, dict(zip("abc", x.T, strict=True)))
-    assert "missing=['-999', '9999']" in said
+    assert "-999 and 9999 are far from all other values" in said
     assert "in 2 variables (a and c)" in said
     table = read_table(file(pd.DataFrame(x).to_csv()), missing=["-999", "9999"])
     assert np.isnan(table.data).sum() == 5

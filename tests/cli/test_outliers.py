@@ -100,4 +100,4 @@ def test_missing_values_are_refused_in_the_words_of_the_command(fails, table, tm
     cells[2] = ""
     table.write_text("\n".join([*text[:3], ",".join(cells), *text[4:]]) + "\n")
     said = fails("fit", table, *FIT, "--outliers", 0.1, "--out", tmp_path / "r")
-    assert said.startswith("--outliers does not work with missing values")
+    assert said.startswith("--outliers 0.1 does not work with missing values")

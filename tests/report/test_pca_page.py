@@ -308,7 +308,7 @@ def test_correlated_noise_is_no_test():
     assert found.components.noise == "correlated"
     page = page_of_pca(found)
     words = section(page, "components")
-    assert "noise can also reach" in words
+    assert "it can also reach" in words
     assert "noise</td>" not in words
     assert words_of(page).count("values that we left out") == 1
     assert f'<p class="verdict">{found.components.verdict}</p>' in section(page, "summary")
