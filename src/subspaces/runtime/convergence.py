@@ -7,5 +7,3 @@ from subspaces.messages import SubspacesWarning
 
 class NotConvergedWarning(SubspacesWarning, ConvergenceWarning):
     """A fit stopped too early, or found fewer clusters than you asked for."""
-
-    __module__ = "subspaces.messages"
