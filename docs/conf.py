@@ -106,12 +106,14 @@ sphinx_gallery_conf = {
     "run_stale_examples": True,
     "abort_on_example_error": True,
     "notebook_images": False,
+    "capture_repr": (),
 }
 
 html_theme = "pydata_sphinx_theme"
 html_title = "subspaces"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/icon.svg"
 html_search_scorer = str(DOCS / "_static" / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
@@ -136,7 +138,11 @@ LINK = re.compile(r"\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 # A page of the repository's root that is a page of the site as well.
 INCLUDED = re.compile(r"```\{include\} (\S+)\n```\n")
 # A page that a docstring cites: its title, and the address of the site.
-CITED = re.compile(rf"\"([^\"]+)\",?\s+{re.escape(DESCRIBED['urls']['Documentation'])}")
+CITED = re.compile(
+    rf"\"([^\"]+)\",?\s+{re.escape(DESCRIBED['urls']['Documentation'])}(?:,(?=\s+[a-z]))?"
+)
+# What a docstring names in a private module, which its page shows without the module.
+PRIVATE = re.compile(r"`((?:\w+\.)+_\w+\.(\w+))`")
 
 
 def relink(app, docname, source):
@@ -151,6 +157,8 @@ def relink(app, docname, source):
             return f"](/gallery/{path.relative_to(ROOT / 'examples').with_suffix('.rst')})"
         if path.suffix == ".py" and ROOT / "tutorials" in path.parents:
             return f"](/tutorials/{path.stem}.rst)"
+        if path.suffix == ".png":
+            return match[0]
         if DOCS not in path.parents or DOCS / "develop" in path.parents:
             kind = "blob" if path.is_file() else "tree"
             return f"]({REPOSITORY}/{kind}/main/{path.relative_to(ROOT)}{heading})"
@@ -164,6 +172,7 @@ def relink(app, docname, source):
 def link_pages(app, what, name, obj, options, lines):
     """Make the pages that a docstring cites by their title links to them."""
     text = CITED.sub(lambda match: cited(" ".join(match[1].split())), "\n".join(lines))
+    text = PRIVATE.sub(r":obj:`\2 <\1>`", text)
     lines[:] = text.split("\n")
 
 
@@ -239,6 +248,13 @@ NAMES = {*subspaces.__all__} | {
 }
 
 
+def keep_percentages(app, doctree):
+    """Keep a number and its % on one line."""
+    for text in list(doctree.findall(nodes.Text)):
+        if " %" in text and not isinstance(text.parent, nodes.literal | nodes.literal_block):
+            text.parent.replace(text, nodes.Text(text.replace(" %", "\N{NO-BREAK SPACE}%")))
+
+
 def link_names(app, doctree):
     """Make the public names that a page writes as code links to their own pages."""
     for code in list(doctree.findall(nodes.literal)):
@@ -251,6 +267,7 @@ def link_names(app, doctree):
 
 def setup(app):
     """Connect the above."""
+    app.connect("doctree-read", keep_percentages)
     app.connect("doctree-read", link_names)
     app.connect("source-read", relink)
     app.connect("missing-reference", resolve_short)

@@ -6,7 +6,7 @@ This tutorial takes 10 minutes. You cluster 901 images of handwritten digits, an
 that you can mail. You know that there are five digits, and want to know how good the clusters are.
 
 You will see three things. First, PSC puts more images into the right cluster than K-means. Second,
-each label has a probability, and some probabilities are too high. Third, if you let the model
+each label has a probability, and you can check whether it is too high. Third, if you let the model
 choose the number of clusters, it finds more than five, and you can see why.
 """
 
@@ -123,9 +123,9 @@ for ax, i in zip(axes, worst, strict=True):
     ax.set_axis_off()
 
 # %%
-# **A reason to doubt.** The model assumes Gaussian noise, but pixels are not Gaussian. The
-# probabilities are therefore too high. ``label_confidence`` clusters two halves of the images. The
-# more their labels disagree, the more it lowers the probabilities:
+# **A reason to doubt.** The model assumes Gaussian noise, but pixels are not Gaussian, so the
+# probabilities can be too high. ``label_confidence`` clusters two halves of the images. The more
+# their labels disagree, the more it lowers the probabilities:
 from subspaces.diagnostics import label_confidence
 
 honest = label_confidence(model, X, random_state=0)
@@ -135,6 +135,8 @@ lowered = honest.shrink(model.probabilities_).max(axis=1).mean()
 print(f"right {right:.3f}, mean probability {sure.mean():.3f}, lowered {lowered:.3f}")
 
 # %%
+# The mean probability was a little above the share of right labels, and is now a little below it.
+#
 # Let the model choose the number
 # -------------------------------
 # What if you did not know that there are five digits? Let the model choose the number of clusters
@@ -149,9 +151,9 @@ for each in caught:
     print("-", each.message)
 
 # %%
-# **Another reason to doubt.** The number is not 5, and the warning says why: pixels have heavy
-# tails. But look at the clusters before you call them wrong. A cross table shows which digits each
-# cluster holds:
+# **Another reason to doubt.** The number is not 5, and the warning says why: the values of pixels
+# are skewed. But look at the clusters before you call them wrong. A cross table shows which digits
+# each cluster holds:
 print(pd.crosstab(chosen.labels_, digit[::3], rownames=["cluster"], colnames=["digit"]))
 
 # %%
@@ -180,5 +182,5 @@ print(sorted(path.name for path in folder.iterdir()))
 # ----------------
 # - Use subspaces if the samples of each group vary in a few directions.
 # - Check stability, and compare with K-means. Look at samples whose labels differ.
-# - Probabilities assume that the clusters are right. Correct them with ``label_confidence``.
+# - Probabilities assume that the clusters are right. Check them with ``label_confidence``.
 # - The number of clusters can differ from yours and still be right. Look at what they contain.

@@ -91,7 +91,7 @@ print(birds.groupby(model.labels_).mean().round(1).to_string())
 # other birds?
 figure, axes = plt.subplots(1, 3, figsize=(10, 2.6), layout="tight")
 for k, ax in enumerate(axes):
-    plots.loadings(model, k, by="difference", ax=ax)
+    plots.loadings(model, k, by="difference", ax=ax).set_title(f"cluster {k}")
 
 # %%
 # Second, in which direction do its birds vary? All four measurements have the same sign on each

@@ -41,8 +41,8 @@ print(f"agreement of the halves: lines {found.stability:.2f}, K-means {found.k_m
 
 # %%
 # **A reason to doubt.** Two random halves of the wines give different lines, but nearly the same
-# clusters of K-means. The verdict advises you to try ``affine=True``, or to compare with K-means.
-# Let us see why.
+# clusters of K-means. The verdict advises you to try ``affine=True``, alone or with
+# ``n_components=0``. Let us see why.
 #
 # Means or directions
 # -------------------

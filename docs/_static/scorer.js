@@ -3,15 +3,15 @@ var Scorer = (() => {
   const asked = (new URLSearchParams(window.location.search).get("q") || "").toLowerCase();
   const words = asked.split(/[^a-z0-9_]+/).filter((word) => word.length > 2);
   const has_all = (title) => words.length > 0 && words.every((word) => title.toLowerCase().includes(word));
-  const place = (docname) =>
-    docname === "guide/faq" ? -20
+  const place = (docname, anchor) =>
+    docname === "guide/faq" ? (anchor ? 0 : -20)
     : /^guide\//.test(docname) ? 12
     : /^derivations\//.test(docname) ? -8
     : /^api\//.test(docname) ? -6
     : 0;
   return {
     score: ([docname, title, anchor, description, score]) =>
-      score + place(docname) + (has_all(title) ? (anchor ? 20 : 40) : 0),
+      score + place(docname, anchor) + (has_all(title) ? (anchor ? 20 : 40) : 0),
     objNameMatch: 11,
     objPartialMatch: 6,
     objPrio: { 0: 15, 1: 5, 2: -5 },

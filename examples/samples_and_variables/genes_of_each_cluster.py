@@ -1,8 +1,8 @@
 """
-Sub-types and the genes behind each
-===================================
+Subtypes and the genes behind each
+==================================
 
-We simulate 120 samples of 1000 genes with three sub-types. Each sub-type has two programmes, which
+We simulate 120 samples of 1000 genes with three subtypes. Each subtype has two programmes, which
 are groups of 15 genes that go up and down together. The rest is noise. Which samples belong
 together, and which genes set them apart?
 """
@@ -31,7 +31,7 @@ print(table.iloc[:3, :5].round(2))
 # Find three clusters of two dimensions, with 15 genes for each dimension.
 model = PSC(3, n_components=2, n_variables=15, random_state=0).fit(table)
 agreement = adjusted_rand_score(union.target, model.labels_)
-print(f"agreement with the true sub-types (adjusted Rand index): {agreement:.2f}")
+print(f"agreement with the true subtypes (adjusted Rand index): {agreement:.2f}")
 
 # %%
 # Which genes vary within each cluster? Count how many of them are right.
@@ -40,11 +40,11 @@ for k in range(3):
     owner = pd.Series(union.target[model.labels_ == k]).mode()[0]
     right = {genes[j] for j in union.loadings[owner].any(axis=1).nonzero()[0]}
     print(f"cluster {k}: {', '.join(found[:6])}, ...")
-    print(f"  {len(right & set(found))} of the {len(right)} genes of its sub-type are among them")
+    print(f"  {len(right & set(found))} of the {len(right)} genes of its subtype are among them")
 
 # %%
 # Which genes are higher or lower in a cluster than in all other samples? Hardly any, because these
-# sub-types differ in which genes go up and down together, and not in their means.
+# subtypes differ in which genes go up and down together, and not in their means.
 for k in range(3):
     apart = model.get_variables(k, by="difference")
     print(f"cluster {k} against the others: {', '.join(apart[:6])}, ...")

@@ -36,7 +36,7 @@ for name, p in zip(birds.index[outside], model.p_values_[outside], strict=True):
 # %%
 # If you keep the outliers, they spoil the clusters of all other birds.
 plain = PSC(3, n_components=1, affine=True, random_state=0).fit(X)
-for name, labels in (("with outliers", model.labels_), ("without", plain.labels_)):
+for name, labels in (("outliers=0.1", model.labels_), ("outliers=None", plain.labels_)):
     print(name, f"{matched_accuracy(species, labels):.2f} of the birds are with their species")
 
 # %%

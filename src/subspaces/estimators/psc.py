@@ -125,9 +125,9 @@ class PSC(WeightedClusterer):
         Largest dimension that "auto" tries.
     outliers : None or float, default None
         False discovery rate of outliers, such as 0.1. Outliers get the label -1, and do not change
-        the clusters. If None, every sample is in a cluster. "Can I believe this?",
-        https://subspaces.readthedocs.io, says when not to trust the rate. You cannot use it with
-        ``n_variables``, missing values, weights or Dask arrays.
+        the clusters. If None, every sample is in a cluster. You cannot use it with ``n_variables``,
+        missing values, weights or Dask arrays. To see when not to trust the rate, read "Can I
+        believe this?", https://subspaces.readthedocs.io.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
@@ -210,7 +210,7 @@ class PSC(WeightedClusterer):
         ("Does it converge?", https://subspaces.readthedocs.io).
     n_iter_ : int
         Number of iterations of the best start. If the search was approximate, only those with exact
-        errors count ("Does it converge?").
+        errors count.
     stop_reason_ : str
         Why the best start stopped:
 
