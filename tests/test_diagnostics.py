@@ -226,6 +226,7 @@ BAD = {
     "one dimension": (GOOD[0], ValueError, "1 dimension .*Reshape your data"),
     "three dimensions": (GOOD[None], ValueError, r"3 dimensions.* X\.reshape\(len\(X\), -1\)"),
     "strings": ([["a", "b"], ["c", "d"]], ValueError, "has text .'a'. at"),
+    "lists": ([[1, [2]], [3, [4]]], ValueError, "column 1 of X is not a number"),
     "one string": ("data.csv", TypeError, "'data.csv' is not a table"),
     "nothing": (None, TypeError, "X=None is not a table"),
     "complex": (GOOD * 1j, ValueError, "Complex data not supported"),

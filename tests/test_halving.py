@@ -174,3 +174,5 @@ def test_what_cannot_be_compared():
         select_n_clusters(recipes.expression()[1:], X)
     with refuses("candidates"):
         select_n_clusters(recipes.expression(), X[:7], range(1, 4))
+    with refuses("candidates", n=5):
+        select_n_clusters(recipes.expression(), X[:5])

@@ -65,8 +65,8 @@ def test_rare_classes_are_joined_and_the_frequent_keep_their_names():
 
 
 def test_a_column_must_have_a_value_for_each_sample():
-    with refuses("sex"):
-        picture.column("sex", ["f"], 2)
+    with refuses("{sex} <2>", naming=["Column '{sex} <2>' has shape (1,)"]):
+        picture.column("{sex} <2>", ["f"], 2)
 
 
 def test_a_class_has_the_colour_of_the_cluster_that_it_matches():

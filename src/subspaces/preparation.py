@@ -213,15 +213,11 @@ def prepare_rows(
 def filled_in_raw_units(raw: Array, filled: Array, preparation: Preparation) -> Array:
     """Return a raw table (n, variables kept) with its gaps filled by prepared values.
 
-    Scaling and logarithms are undone. Raise ValueError for other steps that cannot be.
+    Scaling and logarithms are undone. A preparation that needs all values of a sample leaves no
+    gaps to fill.
     """
     if _rests_on_all_values(preparation):
-        fact = (
-            "Filled values cannot be converted to the original units, because the preparation "
-            "changed each sample as a whole."
-        )
-        prepare = Advice("prepare the table first, fit PSC to it, and fill its missing values")
-        raise ParameterError("X", fact, prepare)
+        return raw
     values = filled if preparation.spread is None else filled * preparation.spread
     values = values if preparation.centre is None else values + preparation.centre
     values = np.exp2(values) - preparation.offset if preparation.log else values

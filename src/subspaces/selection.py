@@ -203,7 +203,7 @@ def select_n_clusters(
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
     margins = as_choice(margins, "margins", get_args(Margins))
     if isinstance(estimator, Pipeline):
-        return _select_by_stability(estimator, X, candidates or FEW, criterion, margins)
+        return _select_by_stability(estimator, X, candidates, criterion, margins)
     n = len(as_matrix(X, missing=True))
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
@@ -338,7 +338,7 @@ def _select_as_a_fit(estimator: Any, X: Data, numbers: list[int], margins: Margi
 def _select_by_stability(
     recipe: Pipeline,
     X: Data,
-    candidates: Iterable[int],
+    candidates: Iterable[int] | None,
     criterion: ClustersCriterion,
     margins: Margins,
 ) -> Selection:
@@ -371,7 +371,8 @@ def _select_by_stability(
     n = _num_samples(X)
     # Each half needs two samples a cluster.
     most = max(n // 4, 1)
-    numbers = [k for k in _check_candidates(candidates, n) if k <= most]
+    given = FEW if candidates is None else _check_candidates(candidates, n)
+    numbers = [k for k in given if k <= most]
     if not numbers or numbers == [1]:
         if most == 1:
             fact = "{n:#sample is|samples are} too few to split into halves. Use 8 or more."

@@ -305,7 +305,7 @@ def test_all_commands_that_read_tables_read_the_same(run, fails, tmp_path):
     out = tmp_path / "r"
     fit = run("fit", path, *reading, "--clusters", 2, "--no-page", "--no-stability", "--out", out)
     assert fit.code == 0, fit.err
-    assert "'smoker' looks like a column of known classes" in fit.err
+    assert "'smoker' seems to hold known classes" in fit.err
     assert "(1990, 1991, ...) x 4 variables" in fit.err
     for command in (
         ["predict", out / "model.npz", path, "--json"],

@@ -419,7 +419,7 @@ def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
     for more, word in (
         (["--scale"], "--scale and --preset expression do not work together"),
         (["--dims", "x"], "--dims 'x'"),
-        (["--floor", "1e9"], "--floor 1e+09 is above all values"),
+        (["--floor", "1e9"], "No value is above --floor 1e+09"),
     ):
         refused = run(*fit, "--force", *more)
         assert refused.code == 2

@@ -333,6 +333,8 @@ def test_a_recipe_does_not_place_samples_with_gaps(run, fails, tmp_path):
     ended = run("fit", tmp_path / "whole.csv", "--preset", "cells", "--clusters", 2,
                 "--no-stability", "--no-page", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
+    model = load(tmp_path / "r" / "model.npz")
+    assert_allclose(model.impute(whole), whole[[*model.preparation_.variable_names]])
     whole.iloc[3, 5] = np.nan
     whole.to_csv(tmp_path / "gap.csv")
     said = fails("predict", tmp_path / "r", tmp_path / "gap.csv")

@@ -841,7 +841,7 @@ def test_models_refuse_values_that_they_were_not_fitted_to(other):
     X, _ = shifted()
     model = PSC(2, n_components=0, affine=True, random_state=0).fit(X)
     k = int(model.labels_[0])
-    said = r"not the table the model was fitted to: the mean of 'x\d+' in cluster \d is"
+    said = r"not the table the model was fitted to, because the mean of 'x\d+' in cluster \d"
     with pytest.raises(ValueError, match=said):
         model.markers(other(X), k)
     rounded = model.markers(X.astype(np.float32), k)

@@ -292,7 +292,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         if reading.largest <= floor and self.total_ is None:
             raise ParameterError(
                 "floor",
-                "<floor={value:g}> is above all values (largest: {largest:.3g}).",
+                "No value is above <floor={value:g}> (largest: {largest:g}).",
                 Advice("set a lower <floor>", "floor"),
                 *([LOGGED_ALREADY] if self.logged_ else []),
                 value=floor,

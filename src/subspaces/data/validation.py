@@ -29,6 +29,7 @@ from subspaces.runtime.warning import doubt
 # numpy's and pandas' letters for dates and for spans of time.
 TIMES = ("m", "M")
 _USE_NUMBER = "Replace it with a number, or leave out that sample or variable"
+_USE_TABLE = "Pass an array or a data frame of samples x variables"
 # Rows in blocks: only a numpy array may have missing values.
 USE_DENSE = Advice(
     "use a dense numpy array, in which PSC and PCA accept NaN", command="save a dense table"
@@ -72,20 +73,24 @@ def as_matrix(
             ensure_min_samples=0, ensure_min_features=0, input_name=name,
         )  # fmt: skip
     except (TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        reason = str(error).splitlines()[0]
         kind = ParameterTypeError if isinstance(error, TypeError) else ParameterError
-        cell, place = _first_text(X)
+        cell, place = _first_without_number(X)
         if isinstance(cell, str):
             fact = f"<{name}> has text ({{cell!r}}) at {{place}}. {_USE_NUMBER}."
         elif type(cell).__name__ == "NAType":
             fact = f"<{name}> has pd.NA at {{place}}. Replace it with NaN."
+        elif place:
+            fact = (
+                f'The value at {{place}} of <{name}> is not a number ("{{reason}}"). {_USE_NUMBER}.'
+            )
         elif "inhomogeneous" in reason:
             fact = (
                 f"The rows of <{name}> have different lengths. Each needs one value per variable."
             )
         else:
-            fact = f"<{name}> is not a table of real numbers: {{reason}}{{place}}."
-            place = f", at {place}. {_USE_NUMBER}" if place else ""
+            fact = f'<{name}> is not a table of real numbers ("{{reason}}"). {_USE_TABLE}.'
+        reason = reason.partition(". ")[0].rstrip(".")
         raise kind(name, fact, reason=reason, cell=cell, place=place) from error
     if matrix.ndim != 2:
         raise ParameterError(name, _not_two_dimensions(matrix.ndim, name))
@@ -153,12 +158,13 @@ def _check_kind(X: Data, name: str) -> None:
             name, f"<{name}> is a sparse matrix. Convert it with {name}.toarray()."
         )
     if is_dask(X):
-        raise ParameterTypeError(name, f"<{name}> is a Dask array. Load it with {name}.compute().")
+        raise ParameterTypeError(
+            name, f"<{name}> is a Dask {type(X).__name__}. Load it with {name}.compute()."
+        )
     if X is None or isinstance(X, str | bytes):
         raise ParameterTypeError(
             name,
-            f"<{name}={{value!r}}> is not a table. Pass an array or a data frame of samples x "
-            "variables.",
+            f"<{name}={{value!r}}> is not a table. {_USE_TABLE}.",
             value=X,
         )
     if is_anndata(X):
@@ -170,8 +176,7 @@ def _check_kind(X: Data, name: str) -> None:
     if isinstance(X, BaseEstimator):
         raise ParameterTypeError(
             name,
-            f"<{name}> is a {type(X).__name__}, not a table. Pass the model first and the "
-            "table second.",
+            f"<{name}> is a model ({type(X).__name__}), not a table. Pass the table as <{name}>.",
         )
     if is_foreign(X) and get_config()["array_api_dispatch"]:
         library = type(X).__module__.partition(".")[0]
@@ -217,7 +222,7 @@ def is_anndata(X: Data) -> bool:
     )
 
 
-def _first_text(X: Data) -> tuple[object, str]:
+def _first_without_number(X: Data) -> tuple[object, str]:
     """Return the first entry that is not a number, and its place, "" if there is none."""
     try:
         table = np.asarray(X, dtype=object)
@@ -225,8 +230,10 @@ def _first_text(X: Data) -> tuple[object, str]:
         return None, ""
     for row, column in np.ndindex(table.shape) if table.ndim == 2 else ():
         try:
-            np.asarray(table[row, column], dtype=np.float64)
+            is_number = np.asarray(table[row, column], dtype=np.float64).ndim == 0
         except (TypeError, ValueError):
+            is_number = False
+        if not is_number:
             return table[row, column], place_of(X, row, column)
     return None, ""
 

@@ -37,7 +37,7 @@ from subspaces.subspace import principal_axes
 # sqrt(n_k).
 ROUNDED = 1e-4
 # What to use in place of data that are not those of fit; the first for a model without preparation.
-USE_PREPARED = "Pass that table, or call markers(X) on the recipe that prepared it"
+USE_PREPARED = "Pass that table, or call recipe.markers(X) if a recipe prepared it"
 USE_RAW = "Pass that table, unchanged and in the same order"
 USE_GAPS = "Leave the missing values empty, because filled values can look like markers"
 
@@ -185,8 +185,8 @@ def _check_means(
     if apart[k, j] > ROUNDED * np.abs(rows).max():
         raise ParameterError(
             "X",
-            f"<X> is not the table the model was fitted to: the mean of {{name!r}} in cluster {k} "
-            f"is {means[k, j]:.3g} instead of {known[k, j]:.3g}. {use}.",
+            f"<X> is not the table the model was fitted to, because the mean of {{name!r}} in "
+            f"cluster {k} differs. {use}.",
             name=names[j],
         )
 
@@ -234,7 +234,7 @@ def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> A
     if not places:
         raise ParameterError(
             "split_half",
-            "The split-half test needs selected variables in both halves of the table.",
+            "The split-half test needs more selected variables.",
             Advice("increase <n_genes>", "n_genes"),
         )
     rows = tested.clustered[:, places]

@@ -95,7 +95,7 @@ def verdict_on_components(
     largest share of the variance, and that share; scaled: whether the variables were scaled.
     """
     code, fact = _count_of(found)
-    said = fact.partition(": ")[0].rstrip(".")
+    said = fact.partition(": ")[0].partition(", but")[0].rstrip(".")
     set_scale, advice = Advice("set <scale=True>", "scale", True), tuple[Advice, ...]()
     kinds = kinds_of_axes(found, explained)
     faint = kinds.count(AxisKind.FAINT)

@@ -76,7 +76,7 @@ def biplot(
     """
     check_is_fitted(model)
     which = [_check_component(model, c) for c in components]
-    if len(set(which)) != 2:
+    if len(which) != 2 or len(set(which)) != 2:
         raise ParameterError("components", "<components> must be two different numbers.")
     n_shown = as_count(n_shown, "n_shown", low=1)
     scores = model.transform(X)[:, which]

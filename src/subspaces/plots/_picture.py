@@ -54,8 +54,9 @@ def column(name: str, given: Any, n_samples: int) -> Column:
     if values.shape != (n_samples,):
         raise ParameterError(
             name,
-            f"<{name}> has shape {values.shape}, but there are {n_samples} samples. Pass one value "
-            "per sample.",
+            f"Column {{name!r}} has shape {values.shape}, but there are {n_samples} samples. Pass "
+            "one value per sample.",
+            name=name,
         )
     if values.dtype.kind in "fiu":
         numbers = values.astype(float)

@@ -160,7 +160,7 @@ def check_result(result: Any, attributes: Sequence[str], function: str, source: 
     if not all(hasattr(result, name) for name in attributes):
         raise ParameterTypeError(
             "result",
-            f"plots.{function} cannot draw a {type(result).__name__}. Call "
+            f"plots.{function} cannot draw {type(result).__name__} objects. Call "
             f"plots.{function}({source}).",
         )
 

@@ -168,17 +168,19 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
     warn_of_low_values(cells, found.image)
     smaller = simpler(1, max(dimensions), affine)
     if known is not None:
+        skipped = int(np.sum(known == 0))
+        have, them = ("have", "them") if skipped > 1 else ("has", "it")
         doubt(
             DataWarning,
             "empty_variables",
-            "The fit skipped {few} of {p} variables with too few values for "
-            "<n_components={n_components}>.",
+            f"{{few}} of {{p}} variables {have} too few values for "
+            f"<n_components={{n_components}}>, so the fit skipped {them}.",
             *smaller,
             Advice(
                 "leave out such variables",
                 command="add <drop_missing=0.5> to leave out such variables",
             ),
-            few=int(np.sum(known == 0)),
+            few=skipped,
             p=p,
             n_components=max(dimensions),
         )

@@ -185,5 +185,5 @@ def warn_of_outliers(found: Found) -> None:
             NotConvergedWarning,
             "outliers_moving",
             "Some samples kept switching between a cluster and the outliers.",
-            Advice("try a smaller <outliers>", "outliers"),
+            Advice("try a smaller value of <outliers>", "outliers"),
         )

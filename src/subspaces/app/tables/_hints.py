@@ -107,8 +107,8 @@ def _columns_of_classes(table: Table) -> Iterator[DataWarning]:
             continue
         alone = levels <= MOST_CLASSES and not any(_is_whole(table, i) for i in range(p) if i != j)
         if j in named or alone:
-            fact = "Variable {name!r} looks like a column of known classes."
-            advice = Advice("set <labels={name!r}> if it is", "labels")
+            fact = "Variable {name!r} seems to hold known classes."
+            advice = Advice("set <labels={name!r}> if it does", "labels")
             name = table.variable_names[j]
             yield DataWarning("classes_as_variable", fact, advice, name=name)
             return
