@@ -1,6 +1,8 @@
 // What a search lists first: a page on a task whose title has all words, then the reference.
 var Scorer = (() => {
-  const asked = (new URLSearchParams(window.location.search).get("q") || "").toLowerCase();
+  // K is the number of clusters, but not in "K-means".
+  const asked = (new URLSearchParams(window.location.search).get("q") || "").toLowerCase()
+    .replace(/\bk\b(?!-)/g, "number of clusters");
   const words = asked.split(/[^a-z0-9_]+/).filter((word) => word.length > 2);
   const has_all = (title) => words.length > 0 && words.every((word) => title.toLowerCase().includes(word));
   const place = (docname, anchor) =>
