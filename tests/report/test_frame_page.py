@@ -7,6 +7,7 @@ import pytest
 import subspaces
 from subspaces.app.report._frame import describe
 from subspaces.app.tables import Kind, columns_of, read_frame, read_table
+from subspaces.messages import Grade
 from subspaces.pages import report
 from tests.report.browser import chromium, complaints_of
 from tests.report.hostile import SCRIPT, TITLE, hostile_frame
@@ -59,11 +60,35 @@ def test_columns_of_pandas_types_are_taken_for_what_they_are():
     })  # fmt: skip
     found = {column.name: column for column in columns_of(frame)[0]}
     assert {name: column.kind for name, column in found.items()} == {
-        "flag": Kind.NUMBER, "day": Kind.DATE, "level": Kind.CATEGORY, "id": Kind.IDENTIFIER,
+        "flag": Kind.CATEGORY, "day": Kind.DATE, "level": Kind.CATEGORY, "id": Kind.IDENTIFIER,
         "far": Kind.NUMBER, "german": Kind.NUMBER,
     }  # fmt: skip
     assert found["far"].missing.tolist() == [True] + [False] * (n - 1)
     assert found["german"].numbers[3] == 3.5
+
+
+@pytest.mark.parametrize(
+    ("values", "levels"),
+    [([0.0, 1.0, np.nan], ("0.0", "1.0")), (["yes", "no", None], ("yes", "no"))],
+    ids=["numbers", "texts"],
+)
+def test_two_values_are_a_category_so_that_clusters_do_not_follow_them(values, levels):
+    frame = mixed()[["w", "x", "y", "z"]].assign(two=values * 20)
+    two = columns_of(frame)[0][-1]
+    assert (two.kind, set(two.levels)) == (Kind.CATEGORY, set(levels))
+    assert two.missing.sum() == 20
+    without = describe(frame.drop(columns="two")).clusters
+    assert np.array_equal(describe(frame).clusters.labels, without.labels)
+
+
+def test_clusters_say_whether_halves_agree(tmp_path):
+    stable = describe(mixed()[["w", "x", "y", "z"]]).clusters
+    assert stable.halves.grade is Grade.SURE
+    one = describe(pd.DataFrame(RANDOM.normal(size=(60, 4)))).clusters
+    assert one.names is None
+    assert one.halves is None
+    page = report(mixed(), tmp_path / "page.html").read_text(encoding="utf-8")
+    assert str(describe(mixed()).clusters.halves) in section(page, "summary")
 
 
 def test_mixed_columns_are_weighted_as_in_factor_analysis_of_mixed_data():

@@ -17,11 +17,12 @@ from subspaces.app.report._pca import components as pca_components
 from subspaces.app.report._pca import samples as pca_samples
 from subspaces.app.report._pca.draft import PCADraft
 from subspaces.app.report._pca.findings import FEWEST_SAMPLES, PCAFindings, gather_pca
-from subspaces.app.report._summary import Point, list_of_points, points_of_warnings
+from subspaces.app.report._summary import STABILITY, Point, list_of_points, points_of_warnings
 from subspaces.app.report._tables import simple, swatch
 from subspaces.app.tables import Column, Kind, columns_of, read_frame
+from subspaces.diagnostics import stability
 from subspaces.estimators import PSC
-from subspaces.messages import Grade, Message, listed, percent
+from subspaces.messages import Grade, Message, Verdict, listed, percent
 from subspaces.named_table import MissingValues
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_flag
@@ -54,11 +55,16 @@ UNUSED = {
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters among the numbers: the verdict, how sure it is, the cluster of each sample (n,)."""
+    """Clusters among the numbers.
+
+    verdict: on their number, in words; grade: how sure it is; labels (n,): the cluster of each
+    sample; halves: whether halves of the samples agree, None if there is one cluster.
+    """
 
     verdict: str
     grade: Grade
     labels: Labels
+    halves: Verdict | None = None
 
     @property
     def names(self) -> list[str] | None:
@@ -106,7 +112,8 @@ def report(
 
     Numbers are scaled to standard deviation 1. A category becomes one column of yes and no for each
     level, scaled by its frequency, as in factor analysis of mixed data. Free text, dates, names and
-    row numbers are left out, and the page lists them. The clusters use only the numbers.
+    row numbers are left out, and the page lists them. The clusters use only the numbers. A column
+    of two values counts as a category, so that the clusters do not just follow it.
 
     Parameters
     ----------
@@ -187,14 +194,18 @@ def _sample_names(frame: Any, columns: list[Column]) -> list[str]:
 
 
 def _clusters(rows: Any, random_state: Seed) -> Clusters | None:
-    """Return the clusters that the automatic choice finds among the numbers; None if too few."""
+    """Return the clusters of the automatic choice, and whether halves agree; None if too few."""
     if rows.shape[1] < FEWEST_NUMBERS or len(rows) < FEWEST_TO_GROUP:
         return None
     model = PSC("auto", n_components="auto", affine="auto", random_state=random_state)
+    X = rows.to_numpy()
     with collect_warnings():
-        model.fit(rows.to_numpy())
-    found = model.selection_
-    return Clusters(str(found["fact"]), Grade(found["grade"]), model.labels_)
+        found = model.fit(X).selection_
+        clusters = Clusters(found["fact"], Grade(found["grade"]), model.labels_)
+        if clusters.names is None:
+            return clusters
+        halves = stability(model, X, random_state=random_state)
+    return replace(clusters, halves=halves.conclusion)
 
 
 def summary(draft: FrameDraft) -> str:
@@ -230,6 +241,9 @@ def _points(draft: FrameDraft) -> Iterator[Point]:
     if draft.clusters is not None:
         words, grade = escape(draft.clusters.verdict), draft.clusters.grade
         yield Point("Clusters", words, "clusters", grade)
+        halves = draft.clusters.halves
+        if halves is not None:
+            yield Point(STABILITY[halves.grade], escape(halves), "", halves.grade)
     if gaps is not None:
         yield Point(
             "Missing values", f"{percent(gaps.share)} of the values are missing.", "missing"

@@ -1,9 +1,9 @@
 """What the columns of any data frame are, and the frame as numbers for a PCA of mixed data.
 
-A number is scaled to standard deviation 1. A category with the shares f_l of its levels becomes a
-column ``(I_l - f_l)/sqrt(f_l)`` per level, so that it has the variance ``levels - 1`` in all
-[factor analysis of mixed data: Pages 2004]. Two levels are one column: with ``f_1 + f_2 = 1`` its
-distances are those of the scaled column of one of them.
+A number is scaled to standard deviation 1. Numbers of two values are a category. One with the
+shares f_l of its levels becomes a column ``(I_l - f_l)/sqrt(f_l)`` per level, so that it has the
+variance ``levels - 1`` in all [factor analysis of mixed data: Pages 2004]. Two levels are one
+column: with ``f_1 + f_2 = 1`` its distances are those of the scaled column of one of them.
 """
 
 import re
@@ -26,6 +26,8 @@ from subspaces.named_table import Table
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:\d{2}.*)?")
 # Fewer texts, all of them different, are no names of samples yet.
 FEWEST_NAMES = 5
+# Fewer numbers of two values may be a measurement.
+FEWEST_OF_TWO = 4
 # Doubts about numbers that hold for a page, too.
 TOLD = {"marks"}
 
@@ -128,12 +130,15 @@ def _column(name: str, values: Any) -> Column:
         return Column(name, Kind.DATE if (texts != "").any() else Kind.EMPTY, texts)
     numeric = pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)
     if numeric and not pd.api.types.is_complex_dtype(values):
-        return _of_numbers(name, values.to_numpy(dtype=np.float64, na_value=np.nan))
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        if not _has_two_values(numbers):
+            return _of_numbers(name, numbers)
     texts = _texts(values)
     unit, numbers = _read(texts)
-    if numbers is not None and not isinstance(values.dtype, pd.CategoricalDtype):
-        return _of_numbers(name, numbers, unit)
     seen = texts[texts != ""]
+    is_category = isinstance(values.dtype, pd.CategoricalDtype)
+    if numbers is not None and not is_category and not _has_two_values(numbers):
+        return _of_numbers(name, numbers, unit)
     levels, counts = np.unique(seen.astype(str), return_counts=True)
     by_size = tuple(levels[np.argsort(-counts, kind="stable")].tolist())
     if len(levels) < 2:
@@ -144,6 +149,12 @@ def _column(name: str, values: Any) -> Column:
         return Column(name, Kind.CATEGORY, texts, levels=by_size)
     is_once = len(levels) == len(seen) >= FEWEST_NAMES
     return Column(name, Kind.IDENTIFIER if is_once else Kind.TEXT, texts)
+
+
+def _has_two_values(numbers: Array) -> bool:
+    """Whether a column of numbers is a category: its two values would be clusters by themselves."""
+    seen = numbers[np.isfinite(numbers)]
+    return len(seen) >= FEWEST_OF_TWO and len(np.unique(seen)) == 2
 
 
 def _of_numbers(name: str, numbers: Array, unit: str = "") -> Column:
