@@ -141,6 +141,16 @@ def test_a_header_with_numbers_in_it_is_no_sample(file, text, sure, samples):
     assert all((each.code, each.parameters["line"]) == ("number_header", 1) for each in table.notes)
 
 
+@pytest.mark.parametrize("end", ["", ",,\n,,\n", "\n\n"], ids=["none", "cells", "lines"])
+def test_empty_cells_between_samples_are_a_sample_without_values(file, end):
+    path = file("a,b,c\n1,2,3\n,,\n4,5,6\n7,8,1\n" + end)
+    with pytest.raises(ParameterError) as caught:
+        read_table(path)
+    assert "1 sample has no values ('sample2')" in str(caught.value)
+    table = read_table(path, drop_empty=True)
+    assert table.sample_names == ("sample1", "sample3", "sample4")
+
+
 @pytest.mark.parametrize(
     "text",
     [

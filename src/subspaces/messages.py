@@ -351,10 +351,11 @@ def in_a_row(names: Sequence[Any]) -> str:
 # The codes in order of weight, the gravest first; others follow in the order they were raised.
 WEIGHTS = (
     *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
-    *("swapped", "marks", "totals", "annotation", "identifiers", "times", "infeasible"),
+    *("swapped", "marks", "totals", "annotation", "identifiers", "times", "two_values"),
+    "infeasible",
     "empty_samples",
     *("counts", "batch", "negative_whole", "floor"),
-    *("two_values", "classes_as_variable", "missing_low"),
+    *("classes_as_variable", "missing_low"),
     *("holds_most", "mostly_missing", "far_mean", "constant_variables", "copies"),
     *("single_samples", "filled_up", "pieces", "empty_variables"),
     *("neighbours_depend", "few_levels", "heavy_tails", "rests_on_one", "correlated_noise"),
@@ -371,6 +372,7 @@ SILENCES = {
     "far_mean": ("constant_variables", "mean_level"),
     "holds_most": ("unlike_scales",),
     "marks": ("holds_most", "unlike_scales", "infeasible", "heavy_tails", "solid"),
+    "two_values": ("infeasible", "refilled", "classes_as_variable", "heavy_tails", "solid"),
     "loud_variable": ("holds_most", "unlike_scales", "most_components"),
     "identifiers": ("holds_most", "far_mean", "unlike_scales", "mean_level"),  # such as a year
     "single_samples": ("infinite", "repulsion", "most_clusters", "refilled"),

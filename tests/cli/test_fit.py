@@ -861,6 +861,23 @@ def test_clusters_that_follow_a_column_of_yes_and_no_are_doubted(run, tmp_path):
     assert "two_values" not in codes_in(tmp_path / "s")
 
 
+def test_clusters_cut_by_a_column_of_yes_and_no_are_doubted_and_not_called_stable(run, tmp_path):
+    random, groups = np.random.default_rng(1), np.repeat([0, 1, 2], 60)
+    table = pd.DataFrame({
+        "age": 40 + 15 * groups + random.normal(0, 5, 180),
+        "bmi": 22 + 4 * (groups == 1) + random.normal(0, 1.5, 180),
+        "crp": np.exp(random.normal(1.2 * (groups == 2), 0.4)),
+        "hb": 14 - 2 * (groups == 0) + random.normal(0, 0.6, 180),
+        "smoker": random.choice(["yes", "no"], 180),
+    })  # fmt: skip
+    table.to_csv(tmp_path / "t.csv", index=False)
+    ended = run("fit", tmp_path / "t.csv", "--no-page", "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    assert "two_values" in codes_in(tmp_path / "r")
+    assert "Add --ignore smoker" in ended.err
+    assert "Stable" not in ended.out
+
+
 def test_a_sample_without_a_class_is_left_out_of_the_comparison(run, union_file, tmp_path):
     text = union_file.read_text().splitlines()
     text[3] = text[3].removesuffix("low")

@@ -293,6 +293,14 @@ def test_samples_with_few_values_are_counted():
     assert "empty_samples" in codes_of(caught)
 
 
+def test_samples_with_values_enough_for_one_cluster_are_not_counted():
+    few = UNION.data.copy()
+    few[3, 2:] = np.nan
+    with collect_warnings() as caught:
+        PSC(3, n_components=[1, 2, 2], random_state=0).fit(few)
+    assert "empty_samples" not in codes_of(caught)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_rows_and_columns_without_values_are_refused(name):
     model, bad = clone(MODELS[name]), X.copy()

@@ -153,8 +153,8 @@ def doubts_about_components(
         doubts.append(
             TrustWarning(
                 "neighbours_depend",
-                "Neighbouring samples are alike, as in a time series, which can look like "
-                "components.",
+                "Neighbouring samples are alike, as in a time series or a sorted table, which can "
+                "look like components.",
                 Advice("take every third sample, and see which components stay"),
             )
         )

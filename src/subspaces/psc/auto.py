@@ -297,8 +297,8 @@ def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
         doubt(
             TrustWarning,
             "neighbours_depend",
-            "Neighbouring samples are alike, as in a time series, so the {n_clusters} "
-            "clusters may just be stretches of neighbouring samples.",
+            "Neighbouring samples are alike, as in a time series or a sorted table, so the "
+            "{n_clusters} clusters may just be stretches of neighbouring samples.",
             Advice("fit every third sample and see whether the clusters stay"),
             n_clusters=n_clusters,
         )

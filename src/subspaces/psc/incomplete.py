@@ -184,7 +184,7 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
             p=p,
             n_components=max(dimensions),
         )
-    few = int(np.count_nonzero(cells.counts <= max(dimensions)))
+    few = int(np.count_nonzero(cells.counts <= min(dimensions)))
     enough = int(cells.counts.min()) - 1
     if few:
         have, them = ("have", "their labels") if few > 1 else ("has", "its label")

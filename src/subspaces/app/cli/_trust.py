@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import Pipeline
 
 from subspaces.app.cli._fitting import Fitted
@@ -26,9 +25,9 @@ from subspaces.runtime.warning import collect_warnings
 
 # Seconds after which no further halving begins.
 BUDGET = 30.0
-# Clusters whose labels agree to this adjusted Rand index with the values of variables follow these,
-# if the most common value within each cluster is that of this share of all samples.
-FOLLOWS, PURE = 0.8, 0.95
+# Clusters follow a variable of two values if so many samples have the most common value of their
+# cluster.
+PURE = 0.95
 # What is said of solid clusters of expression data: of 29 sets three were split by something else
 # than their classes, again and again (docs/guide/prepare.md).
 BATCHES = Message(
@@ -177,14 +176,18 @@ def _two_values(model: SubspaceClusterer, table: Table) -> list[Message]:
         counts = np.array([np.bincount(own, minlength=2) for own in members])
         if counts.max(axis=1).sum() >= PURE * len(labels) > counts.sum(axis=0).max():
             followed.append(j)
-    combined = is_high[:, followed] @ 2 ** np.arange(len(followed))
-    if not followed or adjusted_rand_score(labels, combined) < FOLLOWS:
+    if not followed:
         return []
     names = [table.variable_names[j] for j in followed]
-    fact = "The clusters mostly follow {names}, which {have}."
-    have = "has only two values" if len(names) == 1 else "have only two values each"
+    fact = (
+        "Nearly all samples of a cluster have the same {value} of {names}, which {have}, so the "
+        "clusters may just follow {them}."
+    )
+    several = len(names) > 1
+    words = {"value": "values" if several else "value", "them": "them" if several else "it"}
+    words["have"] = "have only two each" if several else "has only two"
     others = Advice("add <ignore={names!r}> to find other clusters", "ignore")
-    return [Message("two_values", fact, {"names": names, "have": have}, (others,), "TrustWarning")]
+    return [Message("two_values", fact, {"names": names, **words}, (others,), "TrustWarning")]
 
 
 def assumed_dimension(n_clusters: int | str, table: Table) -> Verdict | None:

@@ -80,7 +80,7 @@ def report(
 
 def _of_table(path: Path, target: Path, title: str | None, reading: options.Reading) -> None:
     """Write the page of a table, and say what is doubtful about it."""
-    from subspaces.app.cli._said import Said, with_option, with_options
+    from subspaces.app.cli._said import Said, with_options
     from subspaces.app.report._frame import describe, write_frame_page
     from subspaces.app.tables import read_frame
 
@@ -93,9 +93,6 @@ def _of_table(path: Path, target: Path, title: str | None, reading: options.Read
         )
         draft = describe(frame)
         said = replace(draft, doubts=tuple(with_options(draft.doubts)))
-        if draft.clusters is not None and draft.clusters.halves is not None:
-            halves = with_option(draft.clusters.halves)
-            said = replace(said, clusters=replace(draft.clusters, halves=halves))
         write_frame_page(said, target, path.name if title is None else title)
     Said((), draft.doubts).say()
 

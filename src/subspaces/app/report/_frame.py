@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Labels, Mask, Seed
+from subspaces._types import Array, Labels, Mask, Seed
 from subspaces.app.report._canvas import require_plotly
 from subspaces.app.report._draft import Sheet
 from subspaces.app.report._missing import missing_section
@@ -24,6 +24,7 @@ from subspaces.diagnostics import stability
 from subspaces.estimators import PSC
 from subspaces.messages import Grade, Message, Verdict, listed, percent
 from subspaces.named_table import MissingValues
+from subspaces.psc.doubts import differ_in_units
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_flag
 from subspaces.runtime.warning import collect_warnings
@@ -35,6 +36,11 @@ FEWEST_NUMBERS = 2
 DESCRIBED, NAMED = 200, 3
 # Least number of components to draw, and most rows of the table of cluster means.
 DRAWN, TELLING = 2, 12
+# What to do about doubtful clusters, as HTML.
+FURTHER = (
+    "To compare other clusters, run <code>subspaces fit</code> on this table, or fit a "
+    "<code>PSC</code>."
+)
 HOLDS = {
     Kind.NUMBER: "with numbers",
     Kind.CATEGORY: "with categories",
@@ -58,12 +64,14 @@ class Clusters:
     """Clusters among the numbers.
 
     verdict: on their number, in words; grade: how sure it is; labels (n,): the cluster of each
-    sample; halves: whether halves of the samples agree, None if there is one cluster.
+    sample; is_scaled: whether numbers were scaled; halves: whether halves of the samples agree,
+    None if there is one cluster.
     """
 
     verdict: str
     grade: Grade
     labels: Labels
+    is_scaled: bool
     halves: Verdict | None = None
 
     @property
@@ -110,10 +118,11 @@ def report(
 ) -> Path:
     """Write a web page about any table: its columns, missing values, a PCA, clusters and outliers.
 
-    Numbers are scaled to standard deviation 1. A category becomes one column of yes and no for each
-    level, scaled by its frequency, as in factor analysis of mixed data. Free text, dates, names and
-    row numbers are left out, and the page lists them. The clusters use only the numbers. A column
-    of two values counts as a category, so that the clusters do not just follow it.
+    For the PCA, numbers are scaled to standard deviation 1. A category becomes one column of yes
+    and no for each level, scaled by its frequency, as in factor analysis of mixed data. Free text,
+    dates, names and row numbers are left out, and the page lists them. The clusters use only the
+    numbers, scaled if their units differ. A column of two values counts as a category, so that the
+    clusters do not just follow it.
 
     Parameters
     ----------
@@ -174,7 +183,10 @@ def describe(frame: Any, random_state: Seed = 0) -> FrameDraft:
     rows = rows[used]
     pca = clusters = None
     if int(used.sum()) >= FEWEST_SAMPLES and encoded:
-        clusters = _clusters(rows[numbers], random_state)
+        raw = [c.numbers for c in columns if c.kind is Kind.NUMBER and c.numbers is not None]
+        X = np.reshape(raw, (len(numbers), len(frame))).T[used]
+        is_scaled = differ_in_units(X)
+        clusters = _clusters(rows[numbers].to_numpy() if is_scaled else X, is_scaled, random_state)
         own = None if clusters is None else clusters.names
         pca = gather_pca(rows, least=DRAWN, random_state=random_state, classes=own)
         pca = replace(pca, class_word="", coded=any(c.kind is Kind.CATEGORY for c in columns))
@@ -193,19 +205,21 @@ def _sample_names(frame: Any, columns: list[Column]) -> list[str]:
     return [as_text(name) for name in frame.index]
 
 
-def _clusters(rows: Any, random_state: Seed) -> Clusters | None:
-    """Return the clusters of the automatic choice, and whether halves agree; None if too few."""
-    if rows.shape[1] < FEWEST_NUMBERS or len(rows) < FEWEST_TO_GROUP:
+def _clusters(X: Array, is_scaled: bool, random_state: Seed) -> Clusters | None:
+    """Return the clusters of the automatic choice, and whether halves agree; None if too few.
+
+    X (n, p): the numbers, NaN for a missing one.
+    """
+    if X.shape[1] < FEWEST_NUMBERS or len(X) < FEWEST_TO_GROUP:
         return None
     model = PSC("auto", n_components="auto", affine="auto", random_state=random_state)
-    X = rows.to_numpy()
     with collect_warnings():
         found = model.fit(X).selection_
-        clusters = Clusters(found["fact"], Grade(found["grade"]), model.labels_)
+        clusters = Clusters(found["fact"], Grade(found["grade"]), model.labels_, is_scaled)
         if clusters.names is None:
             return clusters
-        halves = stability(model, X, random_state=random_state)
-    return replace(clusters, halves=halves.conclusion)
+        halves = stability(model, X, random_state=random_state).conclusion
+    return replace(clusters, halves=replace(halves, advice=()))
 
 
 def summary(draft: FrameDraft) -> str:
@@ -243,7 +257,7 @@ def _points(draft: FrameDraft) -> Iterator[Point]:
         yield Point("Clusters", words, "clusters", grade)
         halves = draft.clusters.halves
         if halves is not None:
-            yield Point(STABILITY[halves.grade], escape(halves), "", halves.grade)
+            yield Point(STABILITY[halves.grade], escape(halves), "clusters", halves.grade)
     if gaps is not None:
         yield Point(
             "Missing values", f"{percent(gaps.share)} of the values are missing.", "missing"
@@ -255,15 +269,16 @@ def _done(draft: FrameDraft) -> list[str]:
     """Return sentences on how the columns were made numbers, and what was left out."""
     said = []
     if draft.of(Kind.NUMBER):
-        said.append("Each column of numbers was scaled to standard deviation 1.")
+        said.append("For the PCA, each column of numbers was scaled to standard deviation 1.")
     categories = draft.of(Kind.CATEGORY)
     if categories:
         said.append(
             f"Each category ({listed(categories, NAMED)}) was turned into columns of 0 and 1, "
             "scaled by how common each value is."
         )
-        if draft.clusters is not None:
-            said.append("Only the numbers were used to find clusters.")
+    if draft.clusters is not None:
+        how = "scaled in the same way" if draft.clusters.is_scaled else "as they are in the table"
+        said.append(f"The clusters use only the numbers, {how}.")
     for kind, what in UNUSED.items():
         names = draft.of(kind)
         if names:
@@ -326,7 +341,8 @@ def clusters(draft: FrameDraft) -> str | None:
     found = draft.clusters
     if found is None:
         return None
-    verdict = f"<p>{escape(found.verdict)}</p>"
+    more = "" if found.halves is None or found.halves.grade is Grade.SURE else f" {FURTHER}"
+    verdict = f"<p>{escape(found.verdict)}{more}</p>"
     own = found.names
     if own is None:
         return verdict

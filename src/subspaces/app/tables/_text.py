@@ -107,16 +107,23 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
 def tidied(path: Path, rows: list[list[str]], lines: Sequence[int]) -> Grid:
     """Return the rows as a grid, without blank lines, titles on top and empty outer columns.
 
-    lines: the number of each row's line in the file. Raises ValueError for rows of unequal length.
+    lines: the number of each row's line in the file. Empty cells between two samples are a sample
+    without values, which keeps its place. Raises ValueError for rows of unequal length.
     """
     full = [i for i, row in enumerate(rows) if any(row)]
     if not full:
         raise refused(f"{path} is empty. Check the file.")
     titles = _titles([rows[i] for i in full[:TITLES]])
     left_out, full = [lines[i] for i in full[:titles]], full[titles:]
+    left = min(next(j for j, cell in enumerate(rows[i]) if cell) for i in full)
+    right = max(next(j for j in range(len(rows[i]), 0, -1) if rows[i][j - 1]) for i in full)
+    first = next(
+        (i for i in full[1:] if any(cell and is_number(cell) for cell in rows[i])), full[-1]
+    )
+    if len(rows[first]) > 1:
+        between = range(first, full[-1])
+        full = sorted({*full, *(i for i in between if len(rows[i]) == len(rows[first]))})
     rows, lines = [rows[i] for i in full], [lines[i] for i in full]
-    left = min(next(j for j, cell in enumerate(row) if cell) for row in rows)
-    right = max(next(j for j in range(len(row), 0, -1) if row[j - 1]) for row in rows)
     if left or right < max(map(len, rows)):
         rows = [row[left:right] for row in rows]
     if len(rows) > 1 and len(rows[0]) == len(rows[1]) - 1:
