@@ -14,6 +14,7 @@ from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_components, stability
 from subspaces.messages import Grade, code_of
 from subspaces.metrics import adjusted_rand_score
+from subspaces.psc import auto, choosing
 from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import select_n_clusters, select_n_components, select_n_variables
 from tests.plain import generic
@@ -169,6 +170,19 @@ def test_clusters_in_a_skewed_table_are_doubted_and_normal_margins_see_none():
     found = select_n_clusters(estimator, X, range(1, 4), margins="normal")  # quietly
     assert found.best_ == 1
     assert_allclose(found.best_estimator_.subspaces_[0].centre, X.mean(axis=0))
+
+
+def test_gaussian_clusters_of_unlike_spread_have_no_heavy_tails():
+    random = np.random.default_rng(0)
+    spread = np.repeat([0.2, 1.0, 5.0], 60)[:, None]
+    X = 60.0 * np.eye(3, 6)[np.repeat([0, 1, 2], 60)] + spread * random.normal(size=(180, 6))
+    with collect_warnings():
+        model = PSC(3, n_components=0, affine=True, random_state=0).fit(X)
+    residuals = auto.residuals_of(model.fit_.clusters, X)
+    assert choosing.excess_kurtosis(residuals) > 2.0 * auto.HEAVY
+    with collect_warnings() as heard:
+        auto.warn_of_what_passes_for_clusters(model.fit_.clusters, X)
+    assert "heavy_tails" not in [each.code for each in heard]
 
 
 def random_walk(random):

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from subspaces._types import Array, Penalty
+from subspaces._types import Array, Labels, Penalty
 from subspaces.core.row_order import neighbours_depend
 from subspaces.messages import Advice, ChoiceWarning, TrustWarning, use
 from subspaces.pca.verdict import doubts_about_components
@@ -36,7 +36,7 @@ MAX_ROUNDS = 4
 # The share of the data's energy below which a squared residual is rounding.
 EXACT = 1e-18
 # Excess kurtosis around the clusters. Clear unions with Gaussian noise stay below 0.3. Clusters
-# found in heavy-tailed noise have 0.6 or more (benchmarks/noise_families.py).
+# found in heavy-tailed noise nearly always have more than 0.8 (benchmarks/noise_families.py).
 HEAVY = 0.6
 # Different values of most columns up to which they can look like clusters, if some are rare.
 FEW_VALUES = 4
@@ -190,6 +190,19 @@ def residuals_of(clusters: Clusters, X: Array) -> Array:
     return residuals
 
 
+def _in_spreads(residuals: Array, labels: Labels) -> Array:
+    """Return residuals (n, p) such that all clusters have the same spread along each variable.
+
+    Pooled residuals of clusters that differ in spread have heavy tails, even if each is Gaussian.
+    """
+    even = residuals.copy()
+    for k in np.unique(labels):
+        own = residuals[labels == k]
+        spread = own.std(axis=0)
+        even[labels == k] = (own - own.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    return even * residuals.std(axis=0)
+
+
 def first_guess_of_variables(X: Array, n_clusters: int) -> int:
     """Return the number of variables that stand out from noise, over K; at least 2."""
     centred = X - X.mean(axis=0)
@@ -292,7 +305,7 @@ def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
     if n_clusters == 1:
         return
     residuals = residuals_of(clusters, X)
-    kurtosis = choosing.excess_kurtosis(residuals)
+    kurtosis = choosing.excess_kurtosis(_in_spreads(residuals, clusters.labels))
     if neighbours_depend(residuals):
         doubt(
             TrustWarning,
