@@ -244,6 +244,33 @@ def test_k_means_is_not_advised_to_those_who_use_it(estimator):
     assert judged(0.3, 0.9, estimator).code == "noise_like"
 
 
+@pytest.mark.parametrize(
+    ("agreements", "splits"),
+    [
+        ([0.8, 0.9, 1.0, 0.95, 0.795], 5),
+        ([0.3, 0.1, 0.2, 0.4, 0.494], 5),
+        ([0.9, 0.9, 0.9, 0.9, 0.794, *[0.9] * 5], 10),
+    ],
+)
+def test_splits_end_early_if_each_leads_to_the_same_verdict(agreements, splits, monkeypatch):
+    X, _ = blobs()
+    model = PSC(3, n_init=1, random_state=0)
+    every = iter(agreements)
+    by_turns = (next(every) if i % 2 == 0 else 1.0 for i in range(20))  # K-means of each split, too
+    monkeypatch.setattr(_trust, "adjusted_rand_score", lambda *labels: next(by_turns))
+    found = stability(model, X, random_state=4)
+    assert found.per_resample.tolist() == agreements
+    assert found.conclusion.parameters["splits"] == splits
+    assert found.stability == pytest.approx(np.mean(agreements))
+
+
+def test_a_number_of_splits_that_is_asked_for_is_made():
+    X, _ = blobs()
+    found = stability(PSC(3, n_init=1, random_state=0), X, n_resamples=6, random_state=4)
+    assert found.per_resample.min() > 0.8
+    assert len(found.per_resample) == 6
+
+
 def test_a_budget_ends_the_same_splits_sooner(monkeypatch):
     X, _ = blobs()
     model = PSC(3, n_init=1, random_state=0)

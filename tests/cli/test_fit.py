@@ -644,7 +644,7 @@ def test_how_far_to_trust_the_clusters_is_said_everywhere(run, union_file, tmp_p
     means, steady = summary["means_or_directions"], summary["stability"]
     assert 0.5 <= means["agreement"] <= 0.8
     assert means["grade"] in ("doubtful", "no")
-    assert steady["halvings"] == 10
+    assert steady["halvings"] == 5
     assert steady["stability"] > 0.9
     assert steady["grade"] == "sure"
     lines = ended.out.splitlines()

@@ -114,7 +114,7 @@ def means_and_spread(
         away = rows[own] - means[k]
         if holes is not None:
             away[holes[own]] = 0.0
-        squares += np.einsum("ij,ij->j", away * weights[own, None], away)
+        squares += weights[own] @ np.square(away, out=away)
     n_rows = sizes.sum() if holes is None else weights @ ~holes
     return means, pooled_deviation(squares, n_rows, int(np.count_nonzero(sizes)))
 

@@ -28,7 +28,7 @@ from subspaces.progress import Step, Tell, silence
 from subspaces.runtime.threads import one_blas_thread, side_by_side
 
 # Below this many matrix entries an early-stopping search finishes before threads pay off.
-FEW_NUMBERS = 1 << 18
+FEW_NUMBERS = 1 << 19
 # An iteration over MANY_ROWS or more rows stops early if, in each of RESTLESS_SWEEPS iterations, at
 # most the share RESTLESS of rows moved and the objective fell by at most the share GAIN. Those rows
 # lie between two clusters. Clusters that are means are fast and settle.

@@ -20,7 +20,7 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows, Rows, centred_rows
 from subspaces.core.which_run import AGREEING, Run, agree
 from subspaces.data.block_pass import Assigned, assign_rows
-from subspaces.data.blocks import ArrayBlocks, Blocks, as_held, at_once, rows_of
+from subspaces.data.blocks import MOST_NUMBERS, ArrayBlocks, Blocks, as_held, at_once, rows_of
 from subspaces.data.contrast_sums import from_sums, sums_from
 from subspaces.data.in_blocks import (
     BlockProblem,
@@ -374,8 +374,8 @@ def sizes_means_and_spread(
     near: Any = points
     if isinstance(blocks, ArrayBlocks) and is_foreign(blocks.array):
         # Sums in double precision need memory in addition to the rows.
-        rows = blocks.block_rows or blocks.shape[0]
-        blocks = replace(blocks, block_rows=max(rows // 4, 1))
+        rows, few = blocks.block_rows or blocks.shape[0], MOST_NUMBERS // 2 // blocks.shape[1]
+        blocks = replace(blocks, block_rows=max(rows // 4, min(rows, few), 1))
         near = like(points, blocks.array, namespace(blocks.array).float64)
     sums = blocks.fold(partial(sums_from, points=near, weights=weights), labels)[1]
     return sums.sizes, *from_sums(sums, points)

@@ -37,7 +37,6 @@ from subspaces.data.block_pass import nearest, score
 from subspaces.data.pass_plan import Pass
 from subspaces.messages import ParameterError, simpler
 from subspaces.psc.result import Fit, orthonormal
-from subspaces.subspace import squared_residuals
 
 # By how much the label's probability is above an equal one, so that it is the largest in any order.
 STEP = 1e-9
@@ -55,7 +54,8 @@ def with_probabilities(X: Array, fit: Fit, removed: Sequence[Downdate]) -> Fit:
     clusters, data, fallback = fit.clusters.partition, fit.data, fit.noise_variance
     assert fit.directions is not None
     assert fallback is not None
-    squares = squared_residuals(X, as_density(fit).subspaces)
+    places = as_density(fit).places(X)
+    squares = np.column_stack([far for _, far in places])
     for k, each in enumerate(removed):
         squares[clusters.members(k), k] = each.squared_error
     freedom, shares = fit.directions - fit.dimensions, clusters.indicator
@@ -65,17 +65,22 @@ def with_probabilities(X: Array, fit: Fit, removed: Sequence[Downdate]) -> Fit:
         fit = replace(fit, left_out_noise=max(as_divisor(noise, data), SMALLEST))
         if not fit.leaves_noise:
             return fit
-        probabilities = by_density(_left_out_costs(X, fit, removed))
+        probabilities = by_density(_left_out_costs(places, fit, removed))
         shares = clusters.row_weights[:, None] * probabilities
     return replace(fit, probabilities=with_largest(probabilities, fit.labels))
 
 
-def _left_out_costs(X: Array, fit: Fit, removed: Sequence[Downdate]) -> Array:
-    """Return -J (n, K) of the samples of a fit, members under the PCA of the others."""
+def _left_out_costs(
+    places: Sequence[tuple[Array, Array]], fit: Fit, removed: Sequence[Downdate]
+) -> Array:
+    """Return -J (n, K) of the samples of a fit, members under the PCA of the others.
+
+    places: scores and squared residuals of the samples under each subspace of the density.
+    """
     clusters, spent = fit.clusters.partition, fit.affine * unit_of(fit.weights)
     density, noise = as_density(fit), fit.left_out_noise
     assert noise is not None
-    costs = density.scores(X)
+    costs = density.scores_at(places)
     for k, (each, size) in enumerate(zip(removed, clusters.sizes.tolist(), strict=True)):
         members = clusters.members(k)
         copy = copy_of(clusters.row_weights[members])

@@ -185,10 +185,23 @@ class Fit:
             return incomplete.scored(X, self.mixture)
         criterion = CRITERIA[self.scored_by]
         if criterion.dense and (self.n_variables is None or not criterion.sparse):
-            return criterion.outsider(self._inputs(X))
+            return self.scores_at(self.places(X))
         if self.criterion == "union_influence":
             return self._union_influence(X)
-        return np.column_stack([far for _, far in self._places(X)])
+        return np.column_stack([far for _, far in self.places(X)])
+
+    def scores_at(self, places: Sequence[tuple[Array, Array]]) -> Array:
+        """Return the scores (n, K) of rows at these `places`, by a criterion of principal axes."""
+        return CRITERIA[self.scored_by].outsider(self._inputs(places))
+
+    def places(self, X: Array) -> list[tuple[Array, Array]]:
+        """Return scores (n, r) and squared residuals (n,) of the rows for each subspace.
+
+        Of a row with holes, those that are expected.
+        """
+        if not np.isnan(np.sum(X)):
+            return scores_and_residuals(X, self.subspaces)
+        return incomplete.expected(X, self.subspaces, self.cell_noise, self.sizes.tolist())
 
     def p_values_of(self, X: Array) -> Array:
         """Return the p-values (n,) of new rows as outliers, with the residuals expected of holes.
@@ -196,7 +209,7 @@ class Fit:
         The fit has a ``bulk``.
         """
         assert self.bulk is not None
-        return self.bulk.p_values(np.column_stack([far for _, far in self._places(X)]))
+        return self.bulk.p_values(np.column_stack([far for _, far in self.places(X)]))
 
     def outside(self, X: Array) -> Mask:
         """Return which new rows (n,) are in no cluster."""
@@ -226,27 +239,18 @@ class Fit:
             return self.score_variance
         return 1.0 if self.noise_variance is None else as_divisor(self.noise_variance, self.data)
 
-    def _places(self, X: Array) -> list[tuple[Array, Array]]:
-        """Return scores (n, r) and squared residuals (n,) of the rows for each subspace.
-
-        Of a row with holes, those that are expected.
-        """
-        if not np.isnan(np.sum(X)):
-            return scores_and_residuals(X, self.subspaces)
-        return incomplete.expected(X, self.subspaces, self.cell_noise, self.sizes.tolist())
-
-    def _inputs(self, X: Array) -> ScoreInputs:
+    def _inputs(self, places: Sequence[tuple[Array, Array]]) -> ScoreInputs:
         """Return rows as criteria take them: squared scores, residuals, cluster tables."""
-        found, criterion = self._places(X), CRITERIA[self.scored_by]
-        energies = np.zeros((len(X), len(found), max(*self.dimensions, 1)))
+        criterion = CRITERIA[self.scored_by]
+        energies = np.zeros((len(places[0][1]), len(places), max(*self.dimensions, 1)))
         spectra = np.ones(energies.shape[1:])
-        for k, (along, _) in enumerate(found):
+        for k, (along, _) in enumerate(places):
             energies[:, k, : along.shape[1]] = along**2
             spectra[k, : along.shape[1]] = self.subspaces[k].spectrum
         noise = self._noise(criterion.passes or "residual")
         facts = self.affine, noise, self.data.rank, self.data.n_samples, criterion.is_density
         stats = ClusterStats(spectra, self.dimensions, self.sizes, *facts)
-        return ScoreInputs(energies, np.column_stack([residual for _, residual in found]), stats)
+        return ScoreInputs(energies, np.column_stack([far for _, far in places]), stats)
 
     def _union_influence(self, X: Array) -> Array:
         """Return the influence of the rows on the union of the clusters' variables, (n, K)."""
