@@ -66,3 +66,15 @@ def test_the_search_finishes_the_best_and_prefers_the_living():
 def test_equal_starts_are_finished_once():
     runs = em.search([em.begin(str(i), Line(-1e6)) for i in range(4)], Line.half_way, 200, 1e-6)
     assert [run.stop_reason for run in runs] == ["converged", "brief", "brief", "brief"]
+
+
+def test_a_climb_ends_where_an_earlier_one_has_ended():
+    begun = [em.begin("near", Line(-1e-3)), em.begin("far", Line(-1.0)), em.begin("on", Line(-1.5))]
+    runs = em.search([*begun, em.begin("elsewhere", Line(-1.0, -0.5))], Line.half_way, 200, 1e-2)
+    assert [run.stop_reason for run in runs] == ["converged"] * 4
+    first, *others, apart = runs
+    for run in others:
+        assert -1e-2 <= run.log_likelihood < first.log_likelihood
+        assert run.path[-2] < -1e-2  # the step before was not there yet
+    assert apart.n_iter > em.WINDOW
+    assert apart.log_likelihood == pytest.approx(-0.5, abs=1e-2)

@@ -12,7 +12,7 @@ extrapolated by Aitken's formula for a geometric sequence
 in length.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
@@ -93,10 +93,12 @@ def climb(
     max_iter: int,
     tolerance: float,
     at_most: StopReason = "max_iter",
+    ends: Collection[float] = (),
 ) -> Climb[State]:
     """Return the climb continued until the likelihood settles, or to ``max_iter`` steps in all.
 
-    at_most: the stop reason if it did not settle.
+    at_most: the stop reason if it did not settle; ends: heights at which other climbs settled. One
+    that comes to such a height is on the same hill, and has converged, too.
     """
     state, path = begun.state, list(begun.path)
     least = tolerance * begun.n_rows
@@ -104,7 +106,7 @@ def climb(
     while len(path) <= max_iter:
         state = step(state)
         path.append(log_likelihood(state.log_joint, begun.weights))
-        if _settled(path, least):
+        if _settled(path, least) or any(abs(path[-1] - end) <= least for end in ends):
             reason = "converged"
             break
     ended = reason if state.alive else "infeasible"
@@ -115,10 +117,18 @@ def search(
     begun: Sequence[Climb[State]], step: Callable[[State], State], max_iter: int, tolerance: float
 ) -> list[Climb[State]]:
     """Return one climb per start: ten steps each, and the best three continued to their end."""
-    runs = [climb(run, step, min(BRIEF, max_iter), tolerance, "brief") for run in begun]
+    runs: list[Climb[State]] = []
+    for start in begun:
+        few = min(BRIEF, max_iter)
+        runs.append(climb(start, step, few, tolerance, "brief", _ends(runs)))
     for i in _promising(runs, tolerance * runs[0].n_rows):
-        runs[i] = climb(runs[i], step, max_iter, tolerance)
+        others = _ends([*runs[:i], *runs[i + 1 :]])
+        runs[i] = climb(runs[i], step, max_iter, tolerance, ends=others)
     return runs
+
+
+def _ends(runs: Sequence[Climb[State]]) -> list[float]:
+    return [run.log_likelihood for run in runs if run.stop_reason == "converged"]
 
 
 def _promising(runs: Sequence[Climb[State]], least: float) -> list[int]:
