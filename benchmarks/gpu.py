@@ -30,12 +30,12 @@ from sklearn import config_context
 from subspaces import PSC
 
 SIZES = [
-    (1_000_000, 50, 10, 5, 40),
-    (20_000_000, 50, 10, 5, 300),
-    (100_000, 2000, 15, 10, 80),
-    (1_000_000, 2000, 15, 10, 450),
+    (1_000_000, 50, 10, 5, 20),
+    (20_000_000, 50, 10, 5, 100),
+    (100_000, 2000, 15, 10, 40),
+    (1_000_000, 2000, 15, 10, 150),
 ]
-QUICK = [(200_000, 50, 10, 5, 40), (20_000, 2000, 15, 10, 80)]
+QUICK = [(200_000, 50, 10, 5, 20), (20_000, 2000, 15, 10, 40)]
 # Functions that --brief shows, those that take longest themselves.
 MOST_SHOWN = 8
 NOISE, CAP, REPEATS, SEEDS, CHUNK = 0.1, 50, 3, 5, 1 << 18

@@ -44,8 +44,8 @@ def sums_from(
 ) -> tuple[None, Sums]:
     """Return None and the `Sums` of a block; points (K, p): what each cluster is measured from.
 
-    weights (n,): of the rows of all blocks, None if all count one. Rows with the label -1 are left
-    out.
+    weights (n,): of the rows of all blocks, None if all count one. In main memory, rows with the
+    label -1 are left out; on a device there are none.
     """
     if weights is not None:
         some = weights[start : start + rows.shape[0]]
@@ -62,13 +62,11 @@ def sums_from(
         found = (sums_from(rows[part], labels[part], start, points)[1] for part in parts)
         return None, reduce(add, found)
     xp = namespace(rows)
-    rows = xp.astype(rows, xp.float64)
+    seen = xp.astype(rows, xp.float64)  # a copy
     own = xp.astype(membership(labels, points.shape[0]), xp.float64)
-    seen = rows - own @ like(points, rows)
-    seen *= xp.sum(own, axis=1, keepdims=True)
-    sizes, totals = xp.sum(own, axis=0), own.T @ seen
-    seen *= seen
-    return None, Sums(sizes, totals, xp.sum(seen, axis=0))
+    seen -= own @ like(points, seen)
+    squares = xp.linalg.vector_norm(seen, axis=0) ** 2
+    return None, Sums(xp.sum(own, axis=0), own.T @ seen, squares)
 
 
 def _weighted_sums(rows: Block, labels: Codes, points: Array, weights: Array) -> Sums:
