@@ -52,6 +52,14 @@ def test_labels_are_those_of_numpy(kind, chunks, affine):
     assert model.objective_ == pytest.approx(objective, rel=1e-9)
 
 
+def test_missing_cells_are_not_passed_on_as_imputed():
+    X, start = union(0)
+    model = PSC(3, n_components=2, init=start, random_state=0).fit(X)
+    X[3, 2] = np.nan
+    with refuses("X"):
+        model.impute(rows_of(X, 200)).compute()
+
+
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("chunk", [np.asarray, sparse.csr_matrix])
 def test_of_many_variables_too_dense_or_sparse(chunk, affine):
@@ -82,7 +90,7 @@ def fitted():
     return PSC(3, n_components=[1, 2, 2], affine=True, init=start).fit(rows), X, rows
 
 
-@pytest.mark.parametrize("method", ["predict", "transform", "reconstruct", "project"])
+@pytest.mark.parametrize("method", ["predict", "transform", "reconstruct", "project", "impute"])
 def test_new_rows_are_looked_at_when_they_are_asked_for(fitted, method):
     model, X, rows = fitted
     expected, found = getattr(model, method)(X), getattr(model, method)(rows)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from subspaces import PCA
 from subspaces.diagnostics import pca_components
 from subspaces.pca.table import varying_table
-from tests.warned import refuses
+from tests.warned import refuses, warns
 
 X = np.random.default_rng(0).normal(size=(30, 6)) + 1e3
 
@@ -34,6 +34,13 @@ def test_equal_values_around_the_origin_are_not_divided_by_nothing():
     assert_allclose(rows[:, 2], 7.0, rtol=1e-12)
     assert_array_equal(table.mean, 0.0)
     assert pca_components(wide, center=False, scale=True).n_components >= 1
+
+
+def test_numbers_that_may_mark_missing_values_are_asked_about():
+    marked = X.copy()
+    marked[[3, 8], 1] = -999
+    with warns("marks"):
+        PCA(2).fit(marked)
 
 
 def test_a_table_that_does_not_vary_has_no_component():

@@ -388,6 +388,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self._check_new(X, "impute")
             return X.map_blocks(self.fit_.imputed, dtype=X.dtype)
         if sparse.issparse(X):
+            self._blocks(X, "impute")  # checks it
             return X  # its zeros are values
         return as_set_output(self._beside(X, self.fit_.imputed(self._matrix(X, "impute"))), X, self)
 

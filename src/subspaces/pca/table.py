@@ -15,6 +15,7 @@ from subspaces.data.validation import (
     row_names,
     warn_of_copies,
 )
+from subspaces.named_table import marks_of_missing
 from subspaces.pca.components import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,
@@ -28,6 +29,7 @@ from subspaces.pca.components import (
 from subspaces.pca.missing import count_through_holes
 from subspaces.pca.unequal_noise import count_in_equal_noise
 from subspaces.runtime.parameters import as_count, as_flag
+from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes, by_weight, centre_of
 
 # Samples with whole weights are repeated up to this many numbers (128 MB).
@@ -158,6 +160,9 @@ def varying_table(
     center, scale = as_flag(center, "center"), as_flag(scale, "scale")
     given = row_names(X)
     names = [str(name) for name in (range(len(matrix)) if given is None else given)]
+    columns = column_names(X, matrix.shape[1])
+    for found in marks_of_missing(matrix, columns):
+        warn(found)
     matrix, observed = _filled_with_means(matrix)
     mean = centre_of(matrix, center, weights)
     rows = centred(matrix, center, weights)
@@ -173,7 +178,6 @@ def varying_table(
         warn_of_copies(rows, of_components=True)
     if observed is not None:
         observed = observed[:, varies]
-    columns = column_names(X, len(varies))
     variables = [name for name, kept in zip(columns, varies, strict=True) if kept]
     filled = None if observed is None else rows.copy()
     axes = all_axes(by_weight(rows, weights), overwrite=True)
