@@ -128,6 +128,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/over_commits.py
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/real.py,@echo "benchmarks/real.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/automatic.py,@echo "benchmarks/automatic.py needs SUBSPACES_DATA")
+	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/halvings.py,@echo "benchmarks/halvings.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/ablation.py,@echo "benchmarks/ablation.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/judges.py,@echo "benchmarks/judges.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/early_end.py,@echo "benchmarks/early_end.py needs SUBSPACES_DATA")

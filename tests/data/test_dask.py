@@ -52,12 +52,15 @@ def test_labels_are_those_of_numpy(kind, chunks, affine):
     assert model.objective_ == pytest.approx(objective, rel=1e-9)
 
 
-def test_missing_cells_are_not_passed_on_as_imputed():
-    X, start = union(0)
+@pytest.mark.parametrize("chunk", [np.asarray, sparse.csr_matrix])
+def test_missing_cells_are_not_passed_on_as_imputed(chunk):
+    X, start = union(5, p=230)
     model = PSC(3, n_components=2, init=start, random_state=0).fit(X)
-    X[3, 2] = np.nan
-    with refuses("X"):
-        model.impute(rows_of(X, 200)).compute()
+    found = model.impute(rows_of(X, 200).map_blocks(chunk)).compute()
+    np.testing.assert_array_equal(found if chunk is np.asarray else found.toarray(), X)
+    X[403, 2] = np.nan
+    with refuses("X", naming=["row 403"]):
+        model.impute(rows_of(X, 200).map_blocks(chunk)).compute()
 
 
 @pytest.mark.parametrize("affine", [False, True])

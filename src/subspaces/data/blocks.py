@@ -80,6 +80,11 @@ class Blocks(ABC):
         """Return the values (n, ...) that a visit gives the rows; a lazy array for Dask data."""
         return self.fold(visit, None)[0]
 
+    @property
+    def checked(self) -> Any:
+        """The array: rows that were not looked at when the blocks were made are when they come."""
+        return self.array
+
     @abstractmethod
     def sample(self, indices: Indices) -> NDArray[np.float64]:
         """Return the rows with these indices, (m, p), in main memory."""

@@ -61,6 +61,11 @@ class DaskBlocks(Blocks):
             )
             return self._joined(values, self._model(visit, labels)), total.compute()
 
+    @property
+    def checked(self) -> Array:
+        """The array, lazy; computing it also checks the rows."""
+        return self.array.map_blocks(checked_chunk, dtype=self.array.dtype, meta=self.array._meta)
+
     def each(self, visit: Visit) -> Array:
         """Return the values of all rows as a lazy Dask array; computing it also checks the rows."""
         pairs = self._visited(partial(visit_checked, visit=visit), None)
@@ -165,6 +170,13 @@ def visit_checked(
     """Return ``visit(rows, labels, start)`` after a check that all values are finite."""
     check_survey(survey(rows, labels, start)[1], rows.dtype)
     return visit(rows, labels, start)
+
+
+def checked_chunk(chunk: Block, block_info: Any = None) -> Block:
+    """Return a chunk after a check that all values are finite; runs on a worker."""
+    rows, start = blocks_within(chunk).array, int(block_info[0]["array-location"][0][0])
+    check_survey(survey(rows, None, start)[1], rows.dtype)
+    return chunk
 
 
 def take_rows(chunk: Block, indices: Indices) -> NDArray[np.float64]:

@@ -37,8 +37,8 @@ from subspaces.starts.spectral import k_means_labels
 
 # If K-means agrees with a larger share of the labels, it found the same groups by their means.
 BY_MEANS = 0.8
-# Splits that are made by default, and those after which there are no more if all agree as far as
-# the others. On 27 tables and three seeds no verdict became another, and half ended so.
+# Splits that are made by default, and those after which there are no more if each of them leads to
+# the same verdict: benchmarks/halvings.py.
 MOST_SPLITS, FEW_SPLITS = 10, 5
 # From this agreement with K-means on there is nothing to compare.
 SAME = 0.995

@@ -178,12 +178,8 @@ class NewBlocks:
         return self._each(block_pass.nearest_points)
 
     def imputed(self) -> Any:
-        """Return the rows (n, p): those that are read in blocks have no missing cells.
-
-        Chunks of Dask are checked as they come, the others were before.
-        """
-        rows = self.blocks.array
-        return self.blocks.each(lambda chunk, *_: (chunk, None)) if is_dask(rows) else rows
+        """Return the rows (n, p): those that are read in blocks have no missing cells."""
+        return self.blocks.checked
 
     def _each(self, function: Callable[..., Any]) -> Any:
         return self._sent(self._found(function))
