@@ -182,8 +182,8 @@ def stability(
     X : array-like of shape (n, p)
         Samples in rows.
     n_resamples : int, optional
-        Number of splits. By default ten, or five if these already lead to the same verdict, each
-        by itself.
+        Number of splits. By default ten, but only five if each of these alone gives the same
+        verdict.
     budget_s : float, optional
         Stop after this many seconds, but not before three splits. Slow machines make fewer splits.
         If you set a seed, these are the first splits of fast machines.
