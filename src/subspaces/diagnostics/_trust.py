@@ -23,7 +23,7 @@ from subspaces.data.validation import count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces
 from subspaces.estimators.psc import with_choices, without_outliers
 from subspaces.facts import Samples, samples_of
-from subspaces.halving import DOUBTFUL, SOLID, learned, random_halves
+from subspaces.halving import DOUBTFUL, HALVINGS, SOLID, learned, random_halves
 from subspaces.messages import Advice, DataWarning, Grade, ParameterError, Verdict
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.psc.choice import is_rather_one
@@ -37,9 +37,8 @@ from subspaces.starts.spectral import k_means_labels
 
 # If K-means agrees with a larger share of the labels, it found the same groups by their means.
 BY_MEANS = 0.8
-# Splits that are made by default, and those after which there are no more if each of them leads to
-# the same verdict: benchmarks/halvings.py.
-MOST_SPLITS, FEW_SPLITS = 10, 5
+# Splits that are enough by default if each of them leads to the same grade: benchmarks/halvings.py.
+FEW_SPLITS = 5
 # From this agreement with K-means on there is nothing to compare.
 SAME = 0.995
 # The largest number of samples that K-means sees: a share of 2,000 is known to about 2 per cent.
@@ -183,7 +182,7 @@ def stability(
         Samples in rows.
     n_resamples : int, optional
         Number of splits. By default ten, but only five if each of these alone gives the same
-        verdict.
+        grade.
     budget_s : float, optional
         Stop after this many seconds, but not before three splits. Slow machines make fewer splits.
         If you set a seed, these are the first splits of fast machines.
@@ -214,9 +213,7 @@ def stability(
     weights, counted = weights_of(estimator, matrix)
     compared = (getattr(estimator, "selection_", None) or {}).get("against_one") is not None
     estimator = for_halves(estimator) if hasattr(estimator, "labels_") else estimator
-    splits = MOST_SPLITS
-    if n_resamples is not None:
-        splits = as_count(n_resamples, "n_resamples", low=1)
+    splits = HALVINGS if n_resamples is None else as_count(n_resamples, "n_resamples", low=1)
     budget = np.inf if budget_s is None else as_real(budget_s, "budget_s", low=0.0)
     random = check_random_state(random_state)
     agreement: list[float] = []
@@ -234,8 +231,7 @@ def stability(
         means = _k_means_of_halves(seen, halves, n_clusters, weights)
         by_means.append(adjusted_rand_score(*(each[counted] for each in means)))
         same += matched_labels(*labels) == labels[0]
-        is_early = n_resamples is None and len(agreement) == FEW_SPLITS
-        if is_early and len({_extent(value) for value in agreement}) == 1:
+        if n_resamples is None and _is_settled(agreement):
             break
     if rare.any():
         doubt(
@@ -398,6 +394,11 @@ def _extent(agreement: float) -> str:
     """Return how far halves agree, a key of STABILITY; what is printed as 0.80 counts as 0.80."""
     shown = round(agreement, 2)
     return "solid" if shown >= SOLID else "in_part" if shown >= DOUBTFUL else "noise_like"
+
+
+def _is_settled(agreement: Sequence[float]) -> bool:
+    """Whether the first splits are of one mind, so that more of them would say the same."""
+    return len(agreement) == FEW_SPLITS and len({_extent(value) for value in agreement}) == 1
 
 
 def _verdict_on_copies(distinct: int, n_clusters: int) -> Verdict:

@@ -373,7 +373,7 @@ def sizes_means_and_spread(
     """
     near: Any = points
     if isinstance(blocks, ArrayBlocks) and is_foreign(blocks.array):
-        # Sums in double precision need memory in addition to the rows.
+        # Sums in double precision need memory in addition to the rows, small blocks many calls.
         rows, few = blocks.block_rows or blocks.shape[0], MOST_NUMBERS // 2 // blocks.shape[1]
         blocks = replace(blocks, block_rows=max(rows // 4, min(rows, few), 1))
         near = like(points, blocks.array, namespace(blocks.array).float64)
